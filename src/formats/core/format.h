@@ -1,0 +1,206 @@
+/* The interface of a format, and what the rest of modelfs does with one.
+ *
+ * A format is one file in src/formats/ that exports `const struct format fmt_NAME`. Hooks may be NULL: then that file
+ * is not there. An opened entry is an `object`; models, texture banks, skeletons, animation packs and containers are
+ * all objects, what they can do is told by their hooks. */
+#ifndef MODELFS_FORMAT_H
+#define MODELFS_FORMAT_H
+
+#include "doc.h"
+#include "geo.h"
+#include "schema.h"
+#include "source.h"
+
+struct object;
+
+/* ---- detection -------------------------------------------------------------------------------------------------- */
+
+#define PROBE_FIRST 128u                       /* bytes read at first: enough for every magic and most PAC tables */
+#define PROBE_MOST 4096u                       /* what a probe may ask for */
+
+struct probe {
+	const char *name;                      /* file or stored name; "" when the container stores none */
+	const struct format *within;           /* of the container; NULL: a file of its own */
+	uint32_t index;                        /* entry number in the container */
+	uint64_t size;
+	const uint8_t *head;                   /* n bytes from the start */
+	size_t n;
+	struct source *src;
+	struct err *why;                       /* where a probe says why not (err_at); usually NULL */
+	uint8_t *room;                         /* PROBE_MOST bytes of the caller's, for head */
+};
+
+/* At least n bytes in p->head; false when the entry is shorter, cannot be read, or n > PROBE_MOST. At most one more
+ * read, whatever is asked for how often. */
+bool probe_need(struct probe *p, size_t n);
+
+/* ---- sections --------------------------------------------------------------------------------------------------- */
+
+/* `part`: 0 is the entry itself, k the k-th entry of DATA.BIN behind it (geometry in the next file). */
+struct span { uint64_t at, size; uint8_t part; };
+
+enum section_shape {
+	SECTION_BYTES,                         /* raw/NAME.bin only */
+	SECTION_ONE,                           /* one record */
+	SECTION_LIST                           /* records until the section ends */
+};
+
+struct section {
+	const char *name;                      /* "materials": raw/materials.bin */
+	const char *doc;
+	uint8_t shape;
+	const struct record *record;           /* NULL for SECTION_BYTES */
+	const char *yaml;                      /* "materials.yaml" when the generic document is the view; else NULL */
+};
+
+/* Records that lie outside sections or between them (a clip's header), for the reference page and the tests. */
+struct variant {
+	const char *version;                   /* "1.0", as the first line of header.yaml says it */
+	const char *doc;
+	const struct section *sections;
+	unsigned nsections;
+	const struct record *const *records;   /* further ones; ends with NULL; or NULL */
+};
+
+/* ---- objects ---------------------------------------------------------------------------------------------------- */
+
+/* What an entry can be to the models beside it. */
+enum role { ROLE_NONE, ROLE_MODEL, ROLE_SKELETON, ROLE_TEXTURES, ROLE_ANIMATIONS, ROLE_COUNT };
+
+/* Parts of an object that are counted, listed and can be damaged one by one. */
+enum part { PART_OBJECT, PART_MESH, PART_IMAGE, PART_CLIP, PART_BONE, PART_COUNT };
+
+/* Documents beyond the sections' own. index is the mesh, image or clip number. */
+enum doc_kind { DOC_HEADER, DOC_MESH, DOC_IMAGE, DOC_SKELETON, DOC_CLIP };
+
+/* One line of errors.txt. */
+struct fault {
+	struct fault *next;
+	uint8_t part;
+	bool gone;                             /* the tables show the damage: the part's files are not listed */
+	uint32_t index;
+	char text[];
+};
+
+/* What an object may ask of the place it lies in. */
+struct surroundings {
+	/* The k-th entry behind the one of DATA.BIN that holds this object (k from 1), with one reference; NULL: none. */
+	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
+};
+
+/* Immutable once opened, so that threads can share it: hooks other than open and list allocate from the arena they are
+ * given, or one of their own. */
+struct object {
+	const struct format *format;
+	const struct variant *variant;         /* set by open; NULL while unknown */
+	struct source *src;                    /* the entry; held */
+	struct source *behind;                 /* span.part 1; held; NULL: none, or not found */
+	const struct surroundings *around;     /* NULL: none */
+	struct arena arena;                    /* of all the object's own tables */
+	void *priv;                            /* the format's, in the arena */
+	struct fault *faults, **last_fault;
+};
+
+/* Opens src as `format`. Only a lack of memory or a failed system call is an error; damage becomes faults, and an
+ * object with a fault of PART_OBJECT and no variant has nothing but its bytes. */
+int object_open(const struct format *format, struct source *src, const struct surroundings *around,
+		struct object **out, struct err *e);
+void object_close(struct object *o);           /* NULL is fine */
+
+/* Notes what is wrong with a part. gone: it is not listed at all. */
+void object_fault(struct object *o, unsigned part, uint32_t index, bool gone, const struct err *why);
+const struct fault *object_find_fault(const struct object *o, unsigned part, uint32_t index);
+bool object_gone(const struct object *o, unsigned part, uint32_t index);
+uint32_t object_count(const struct object *o, unsigned part);
+/* Where section s lies; size 0 when it has no bytes. */
+struct span object_section(const struct object *o, unsigned s);
+struct source *object_part(const struct object *o, unsigned part);     /* src or behind; may be NULL */
+/* n bytes into the object's arena; NULL with the error set. what names them in messages. */
+const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, struct err *e);
+/* Runs of bytes that no section claims: 16 or more, or not all zero. fn gets each in order. */
+int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64_t size), void *ctx, struct err *e);
+/* Calls fn for the records of a section, read in pieces; stops at the first result that is not 0 and returns it. */
+int object_section_records(struct object *o, unsigned s,
+			   int (*fn)(void *ctx, uint32_t i, const uint8_t *raw, struct source *src, uint64_t at),
+			   void *ctx, struct err *e);
+/* The document of a section whose `yaml` is set. */
+int object_section_doc(struct object *o, unsigned s, struct doc *d, struct err *e);
+/* Every check `modelfs verify` makes of an object: each shown value through its text and back, then the format's own. */
+int object_verify(struct object *o, struct err *e);
+
+struct model_ops {
+	/* Reads header and tables, sets variant and priv, notes faults. */
+	int (*open)(struct object *, struct err *);
+	uint32_t (*count)(const struct object *, unsigned part);
+	int (*locate)(const struct object *, unsigned section, struct span *out);
+	/* Says DOC_HEADER and so on by calls to d. */
+	int (*doc)(struct object *, unsigned kind, uint32_t index, struct doc *d, struct err *);
+	bool (*skinned)(const struct object *, uint32_t mesh);                 /* from the tables, without decoding */
+	int (*mesh)(struct object *, uint32_t mesh, struct geo_mesh *out, struct arena *, struct err *);
+	int (*material)(struct object *, uint32_t i, struct geo_material *out, struct arena *, struct err *);
+	int (*image)(struct object *, uint32_t i, struct geo_image *out, struct arena *, struct err *);
+	/* Decodes everything, encodes it again and compares with the bytes; EILSEQ and the first difference. */
+	int (*verify)(struct object *, struct err *);
+};
+
+/* ---- containers ------------------------------------------------------------------------------------------------- */
+
+struct entry {
+	uint64_t at, size;                     /* in the container's source */
+	uint32_t key;                          /* of the cipher */
+	bool coded;                            /* encrypted with the container's cipher */
+};
+
+struct entries {
+	struct entry *v;                       /* in the object's arena */
+	uint32_t n;
+};
+
+struct container_ops {
+	/* Reads the table. Like model_ops.open; an entry that does not lie inside the container is a damaged container. */
+	int (*list)(struct object *, struct entries *out, struct err *);
+	int (*verify)(struct object *, const struct entries *, struct err *);  /* the table, encoded again */
+	/* For `modelfs info`: what there is to say beyond counts. */
+	int (*info)(struct object *, const struct entries *, struct doc *d, struct err *);
+	const struct cipher *cipher;
+	uint8_t digits;                        /* of the entry number that is an entry's name, at least */
+	bool labels;                           /* a names file may add labels */
+	bool raw;                              /* has raw/ with its bytes */
+	bool in_order;                         /* an entry's neighbours mean something: its objects may look behind */
+	bool companions;                       /* the k-th model goes with the k-th skeleton, bank and pack */
+};
+
+/* ---- formats ---------------------------------------------------------------------------------------------------- */
+
+struct format {
+	const char *name, *title;              /* "pmo", "PSP Monster Hunter model" */
+	const char *ext;                       /* of entries, and of raw/whole.EXT; NULL: from extension() */
+	const char *doc;                       /* what the reference page opens with */
+	const char *behind;                    /* extension of what lies behind a lone file of this format, or NULL */
+	bool be;
+	uint8_t role;
+	int (*probe)(struct probe *);          /* 0 no .. 100 certain */
+	const char *(*extension)(struct probe *);      /* formats that are only recognised, and shown as plain files */
+	const struct variant *variants;
+	unsigned nvariants;
+	uint8_t docs;                          /* 1 << DOC_...: the documents that model->doc says */
+	const struct model_ops *model;
+	const struct container_ops *container;
+	int (*demo)(struct buf *out, struct err *);    /* a small valid archive of our own */
+};
+
+extern const struct format *const formats[];   /* generated from src/formats/meson.build; ends with NULL */
+
+const struct format *format_named(const char *name);
+/* The highest bid, or NULL. p->head and p->n are filled in here. */
+const struct format *format_detect(struct probe *p, struct err *e);
+/* Whether entries of this format are directories. */
+static inline bool format_opens(const struct format *f)
+{
+	return f && (f->model || f->container);
+}
+
+/* Source of entry i of a container whose bytes are src; with one reference, NULL when out of memory. */
+struct source *entry_source(struct source *src, const struct format *container, const struct entry *entry);
+
+#endif

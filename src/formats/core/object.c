@@ -1,0 +1,246 @@
+/* What every opened entry has in common: detection, opening, faults, sections, gaps. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+
+/* ---- detection ---- */
+
+bool probe_need(struct probe *p, size_t n)
+{
+	size_t want = p->size < PROBE_MOST ? (size_t)p->size : PROBE_MOST;
+
+	if (n <= p->n)
+		return true;
+	if (n > want || p->n == want || src_pread(p->src, p->room + p->n, want - p->n, p->n))
+		return false;
+	p->n = want;
+	return true;
+}
+
+const struct format *format_named(const char *name)
+{
+	for (const struct format *const *f = formats; *f; f++)
+		if (!strcmp((*f)->name, name))
+			return *f;
+	return NULL;
+}
+
+const struct format *format_detect(struct probe *p, struct err *e)
+{
+	const struct format *best = NULL;
+	int rc, bid, most = 0;
+
+	p->head = p->room;
+	p->n = p->size < PROBE_FIRST ? (size_t)p->size : PROBE_FIRST;
+	rc = src_pread(p->src, p->room, p->n, 0);
+	if (rc) {
+		p->n = 0;
+		err_at(e, -rc, p->src, 0, "first bytes", "%s", strerror(-rc));
+		return NULL;
+	}
+	for (const struct format *const *f = formats; *f; f++) {
+		bid = (*f)->probe ? (*f)->probe(p) : 0;
+		if (bid > most) {
+			most = bid;
+			best = *f;
+		}
+	}
+	return best;
+}
+
+/* ---- opening ---- */
+
+int object_open(const struct format *format, struct source *src, const struct surroundings *around,
+		struct object **out, struct err *e)
+{
+	struct object *o = calloc(1, sizeof *o);
+	struct err why = { 0 };
+	int rc = 0;
+
+	if (!o)
+		return err_nomem(e);
+	o->format = format;
+	o->src = src_ref(src);
+	o->around = around;
+	o->last_fault = &o->faults;
+	if (format->model && format->model->open)
+		rc = format->model->open(o, &why);
+	if (rc == -EBADMSG || rc == -EFBIG) {
+		object_fault(o, PART_OBJECT, 0, true, &why);
+		o->variant = NULL;
+		rc = 0;
+	}
+	if (rc) {
+		if (e)
+			*e = why;
+		object_close(o);
+		return rc;
+	}
+	*out = o;
+	return 0;
+}
+
+void object_close(struct object *o)
+{
+	if (!o)
+		return;
+	src_put(o->src);
+	src_put(o->behind);
+	while (o->faults) {
+		struct fault *next = o->faults->next;
+
+		free(o->faults);
+		o->faults = next;
+	}
+	arena_free(&o->arena);
+	free(o);
+}
+
+/* ---- faults ---- */
+
+void object_fault(struct object *o, unsigned part, uint32_t index, bool gone, const struct err *why)
+{
+	size_t n = strlen(why->text) + 1;
+	struct fault *f = malloc(sizeof *f + n);
+
+	if (!f)
+		return;                        /* the part is missing all the same; only its line is lost */
+	*f = (struct fault){ .part = (uint8_t)part, .gone = gone, .index = index };
+	memcpy(f->text, why->text, n);
+	*o->last_fault = f;
+	o->last_fault = &f->next;
+}
+
+const struct fault *object_find_fault(const struct object *o, unsigned part, uint32_t index)
+{
+	for (const struct fault *f = o->faults; f; f = f->next)
+		if (f->part == part && f->index == index)
+			return f;
+	return NULL;
+}
+
+bool object_gone(const struct object *o, unsigned part, uint32_t index)
+{
+	for (const struct fault *f = o->faults; f; f = f->next)
+		if (f->gone && f->part == part && f->index == index)
+			return true;
+	return false;
+}
+
+/* ---- parts and sections ---- */
+
+uint32_t object_count(const struct object *o, unsigned part)
+{
+	const struct model_ops *m = o->format->model;
+
+	return o->variant && m && m->count ? m->count(o, part) : 0;
+}
+
+struct source *object_part(const struct object *o, unsigned part)
+{
+	return part == 0 ? o->src : part == 1 ? o->behind : NULL;
+}
+
+struct span object_section(const struct object *o, unsigned s)
+{
+	const struct model_ops *m = o->format->model;
+	struct span span = { 0 };
+	struct source *src;
+
+	if (!o->variant || s >= o->variant->nsections || !m || !m->locate || m->locate(o, s, &span))
+		return (struct span){ 0 };
+	src = object_part(o, span.part);
+	if (!src || !span_ok(src->size, span.at, span.size, 1))
+		return (struct span){ 0 };
+	return span;
+}
+
+const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, struct err *e)
+{
+	uint8_t *p;
+	int rc;
+
+	if (!span_ok(o->src->size, at, n, 1)) {
+		err_at(e, EBADMSG, o->src, at, what, "%llu bytes end past the %llu of the entry",
+		       (unsigned long long)n, (unsigned long long)o->src->size);
+		return NULL;
+	}
+	p = n <= LIMIT_DECODED ? arena_alloc(a, (size_t)n + 1, 1) : NULL;
+	if (!p) {
+		err_nomem(e);
+		return NULL;
+	}
+	rc = src_pread(o->src, p, (size_t)n, at);
+	if (rc) {
+		err_at(e, -rc, o->src, at, what, "%s", strerror(-rc));
+		return NULL;
+	}
+	return p;
+}
+
+/* ---- gaps ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Up to 15 zeros are alignment and no gap. */
+static int report_gap(const struct object *o, uint64_t at, uint64_t end, int (*fn)(void *, uint64_t, uint64_t), void *ctx,
+		      struct err *e)
+{
+	uint8_t bytes[15], any = 0;
+	int rc;
+
+	if (end <= at)
+		return 0;
+	if (end - at < 16) {
+		rc = src_pread(o->src, bytes, (size_t)(end - at), at);
+		if (rc)
+			return err_at(e, -rc, o->src, at, "gap", "%s", strerror(-rc));
+		for (uint64_t i = 0; i < end - at; i++)
+			any |= bytes[i];
+		if (!any)
+			return 0;
+	}
+	return fn(ctx, at, end - at);
+}
+
+int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64_t size), void *ctx, struct err *e)
+{
+	unsigned n = o->variant ? o->variant->nsections : 0, used = 0;
+	struct span v[32];
+	uint64_t at = 0;
+	int rc = 0;
+
+	if (!n)
+		return 0;
+	for (unsigned i = 0; i < n && used < ARRAY_LEN(v); i++) {
+		v[used] = object_section(o, i);
+		used += v[used].size && !v[used].part;
+	}
+	qsort(v, used, sizeof *v, by_place);
+	for (unsigned i = 0; i < used && !rc; i++) {
+		rc = report_gap(o, at, v[i].at, fn, ctx, e);
+		if (v[i].at + v[i].size > at)
+			at = v[i].at + v[i].size;
+	}
+	return rc ? rc : report_gap(o, at, o->src->size, fn, ctx, e);
+}
+
+/* ---- containers ---- */
+
+struct source *entry_source(struct source *src, const struct format *container, const struct entry *entry)
+{
+	struct source *slice = src_slice(src, entry->at, entry->size), *out;
+
+	if (!slice || !entry->coded)
+		return slice;
+	out = src_blocks(slice, container->container->cipher, entry->key);
+	src_put(slice);
+	return out;
+}

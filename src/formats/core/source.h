@@ -1,0 +1,57 @@
+/* Byte sources: every byte modelfs shows is read with a positioned read through a chain of them.
+ *
+ * A source is immutable and reference-counted; any thread may read it. The chain ends in a file of the archive (or in
+ * memory, for tests); a slice adds an offset, coded blocks decrypt what they read. Nothing above knows how deep an
+ * entry is nested. */
+#ifndef MODELFS_SOURCE_H
+#define MODELFS_SOURCE_H
+
+#include "base.h"
+
+struct source_ops {
+	/* All n bytes at `at`, which lie inside the source: src_pread() has checked that. 0 or a negative errno. */
+	int (*pread)(struct source *, void *buf, size_t n, uint64_t at);
+	/* The same bytes where they already lie, or NULL. Valid while the source is. See src_map(). */
+	const void *(*map)(struct source *, size_t n, uint64_t at);
+	/* The offset in the archive file of byte `at`, for messages. */
+	uint64_t (*where)(const struct source *, uint64_t at);
+	void (*close)(struct source *);
+};
+
+struct source {
+	const struct source_ops *ops;
+	struct source *parent;                 /* held; NULL at the end of the chain */
+	uint64_t size;
+	_Atomic unsigned refs;
+};
+
+/* A reversible cipher over units of a run; unit j depends only on the run's key and j, so reads start anywhere. */
+struct cipher {
+	unsigned unit;                         /* bytes; a power of two up to 16 */
+	/* In place; n bytes that begin `at` bytes into the run, both multiples of unit. */
+	void (*decrypt)(uint32_t key, uint64_t at, uint8_t *p, size_t n);
+	void (*encrypt)(uint32_t key, uint64_t at, uint8_t *p, size_t n);
+};
+
+/* Each gives a source with one reference, or NULL when out of memory; each holds its parent. */
+struct source *src_slice(struct source *parent, uint64_t at, uint64_t n);      /* [at, at + n) must lie in parent */
+struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key);
+struct source *src_memory(const void *p, size_t n);                            /* borrows p */
+
+/* A regular file or block device, opened for reading. */
+int src_file(const char *path, struct source **out, struct err *e);
+int src_file_fd(const struct source *src);     /* descriptor of a source from src_file() */
+
+struct source *src_ref(struct source *src);
+void src_put(struct source *src);              /* NULL is fine */
+
+/* All n bytes or an error: EBADMSG when the range is not inside the source, EIO when the file has shrunk. */
+int src_pread(struct source *src, void *buf, size_t n, uint64_t at);
+
+/* The bytes of a plain range in the mapped archive, or NULL when they must be read. Only for handing to the kernel in
+ * one system call: if the file was cut meanwhile, the call fails with EFAULT, while touching the bytes would kill. */
+const void *src_map(struct source *src, size_t n, uint64_t at);
+
+uint64_t src_where(const struct source *src, uint64_t at);
+
+#endif
