@@ -1,0 +1,283 @@
+/* Wavefront OBJ and MTL, and the weights of skinned meshes. Lines are written straight into the buffer: one of bounded
+ * length asks for LINE_ROOM once and then goes on unchecked. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "num.h"
+
+/* Longest: "v" and six numbers of NUM_MAX, each behind a blank. */
+#define LINE_ROOM 256
+
+static char *line_begin(struct buf *out)
+{
+	return (char *)buf_room(out, LINE_ROOM);
+}
+
+static void line_end(struct buf *out, char *p)
+{
+	*p++ = '\n';
+	out->len = (size_t)((uint8_t *)p - out->p);
+}
+
+static char *put_text(char *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(p, text, n);
+	return p + n;
+}
+
+static char *put_floats(char *p, const float *v, unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++) {
+		*p++ = ' ';
+		p += num_f32(p, v[i], false);
+	}
+	return p;
+}
+
+/* A line of text, number and tail, nothing between them. */
+static void put_numbered(struct buf *out, const char *text, uint32_t number, const char *tail)
+{
+	char *p = line_begin(out);
+
+	if (!p)
+		return;
+	p = put_text(p, text);
+	p += num_u32(p, number);
+	line_end(out, put_text(p, tail));
+}
+
+static void put_named(struct buf *out, const char *key, const char *name)
+{
+	buf_str(out, key);
+	buf_str(out, name);
+	buf_char(out, '\n');
+}
+
+/* ---- OBJ ---- */
+
+static const struct geo_stream *find_stream(const struct geo_mesh *m, enum geo_attr attr)
+{
+	unsigned i;
+
+	for (i = 0; i < m->nstreams; i++)
+		if (m->streams[i].attr == attr)
+			return &m->streams[i];
+	return NULL;
+}
+
+static void put_positions(struct buf *out, const struct geo_mesh *m)
+{
+	const struct geo_stream *colour = find_stream(m, GEO_COLOUR);
+	uint32_t i;
+
+	for (i = 0; i < m->nvertices; i++) {
+		const float *rgb = colour ? colour->v + (size_t)i * colour->comps : NULL;
+		char *p = line_begin(out);
+
+		if (!p)
+			return;
+		*p++ = 'v';
+		p = put_floats(p, m->position[i], 3);
+		if (rgb && !isnan(*rgb))
+			p = put_floats(p, rgb, 3);
+		line_end(out, p);
+	}
+}
+
+static void put_uvs(struct buf *out, const struct geo_stream *uv)
+{
+	uint32_t i;
+
+	for (i = 0; uv && i < uv->count; i++) {
+		const float *v = uv->v + (size_t)i * uv->comps;
+		float bottom_up[2] = { v[0], (float)(1.0 - (double)v[1]) };
+		char *p = line_begin(out);
+
+		if (!p)
+			return;
+		p = put_text(p, "vt");
+		line_end(out, put_floats(p, bottom_up, 2));
+	}
+}
+
+static void put_normals(struct buf *out, const struct geo_stream *normal)
+{
+	uint32_t i;
+
+	for (i = 0; normal && i < normal->count; i++) {
+		char *p = line_begin(out);
+
+		if (!p)
+			return;
+		p = put_text(p, "vn");
+		line_end(out, put_floats(p, normal->v + (size_t)i * normal->comps, 3));
+	}
+}
+
+/* Number of the value a face corner has, from 0; GEO_NONE: none. */
+static uint32_t corner_value(const struct geo_stream *s, size_t corner, uint32_t vertex)
+{
+	uint32_t i = !s ? GEO_NONE : s->corner ? s->corner[corner] : vertex;
+
+	return s && i < s->count ? i : GEO_NONE;
+}
+
+static char *put_corner(char *p, uint32_t vertex, uint32_t uv, uint32_t normal)
+{
+	*p++ = ' ';
+	p += num_u32(p, vertex + 1);
+	if (uv != GEO_NONE || normal != GEO_NONE)
+		*p++ = '/';
+	if (uv != GEO_NONE)
+		p += num_u32(p, uv + 1);
+	if (normal != GEO_NONE) {
+		*p++ = '/';
+		p += num_u32(p, normal + 1);
+	}
+	return p;
+}
+
+static void put_faces(struct buf *out, const struct geo_mesh *m, const struct geo_part *part)
+{
+	const struct geo_stream *uv = find_stream(m, GEO_UV), *normal = find_stream(m, GEO_NORMAL);
+	uint32_t i, k;
+
+	for (i = part->first_face; i < part->first_face + part->nfaces; i++) {
+		char *p = line_begin(out);
+
+		if (!p)
+			return;
+		*p++ = 'f';
+		for (k = 0; k < 3; k++) {
+			uint32_t v = m->face[i][k];
+			size_t corner = (size_t)i * 3 + k;
+
+			p = put_corner(p, v, corner_value(uv, corner, v), corner_value(normal, corner, v));
+		}
+		line_end(out, p);
+	}
+}
+
+void obj_write(struct buf *out, const struct geo_mesh *m, uint32_t number, const struct geo_material *of_part)
+{
+	unsigned k;
+
+	put_numbered(out, "mtllib ", number, ".mtl");
+	put_numbered(out, "o mesh_", number, "");
+	put_positions(out, m);
+	put_uvs(out, find_stream(m, GEO_UV));
+	put_normals(out, find_stream(m, GEO_NORMAL));
+	for (k = 0; k < m->nparts && !out->bad; k++) {
+		if (!m->parts[k].nfaces)
+			continue;
+		put_numbered(out, "g group_", k, "");
+		if (of_part[k].name)
+			put_named(out, "usemtl ", of_part[k].name);
+		put_faces(out, m, &m->parts[k]);
+	}
+}
+
+/* ---- MTL ---- */
+
+static const struct geo_material *pointed(const void *p)
+{
+	return *(const struct geo_material *const *)p;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	return (pointed(a) > pointed(b)) - (pointed(a) < pointed(b));
+}
+
+static int by_name(const void *a, const void *b)
+{
+	int order = strcmp(pointed(a)->name, pointed(b)->name);
+
+	return order ? order : by_place(a, b);
+}
+
+static void put_material(struct buf *out, const struct geo_material *m)
+{
+	char *p;
+
+	put_named(out, "newmtl ", m->name);
+	p = line_begin(out);
+	if (!p)
+		return;
+	p = put_text(p, "Kd");
+	line_end(out, put_floats(p, m->colour, 3));
+	p = line_begin(out);
+	if (p && m->colour[3] < 1) {
+		*p++ = 'd';
+		line_end(out, put_floats(p, &m->colour[3], 1));
+	}
+	if (m->image >= 0)
+		put_numbered(out, "map_Kd ../textures/", (uint32_t)m->image, ".png");
+}
+
+void mtl_write(struct buf *out, const struct geo_material *v, uint32_t n)
+{
+	const struct geo_material **used = malloc(((size_t)n + 1) * sizeof *used);
+	size_t nused = 0, i, k = 0;
+
+	if (!used) {
+		out->bad = true;
+		return;
+	}
+	for (i = 0; i < n; i++)
+		if (v[i].name)
+			used[nused++] = &v[i];
+	/* The first of each name, back in the order of use. */
+	qsort(used, nused, sizeof *used, by_name);
+	for (i = 0; i < nused; i++)
+		if (!k || strcmp(used[k - 1]->name, used[i]->name))
+			used[k++] = used[i];
+	qsort(used, k, sizeof *used, by_place);
+	for (i = 0; i < k && !out->bad; i++)
+		put_material(out, used[i]);
+	free(used);
+}
+
+/* ---- weights ---- */
+
+static void put_influence(struct buf *out, int32_t joint, float weight, bool more)
+{
+	char *p = line_begin(out);
+
+	if (!p)
+		return;
+	p = put_text(p, more ? ", [" : "[");
+	if (joint < 0)
+		p = put_text(p, "null");
+	else
+		p += num_i32(p, joint);
+	p = put_text(p, ", ");
+	p += num_f32(p, weight, true);
+	*p++ = ']';
+	out->len = (size_t)((uint8_t *)p - out->p);
+}
+
+void weights_write(struct buf *out, const struct geo_mesh *m)
+{
+	uint32_t i, k;
+
+	if (!m->nvertices) {
+		buf_str(out, "[]\n");
+		return;
+	}
+	buf_str(out, "# [bone, weight] pairs of each vertex, in the order of the v lines; null: no bone is known\n");
+	for (i = 0; i < m->nvertices && !out->bad; i++) {
+		size_t first = m->first_influence[i];
+
+		buf_str(out, "- [");
+		for (k = 0; k < m->ninfluences[i]; k++)
+			put_influence(out, m->joint[first + k], m->weight[first + k], k > 0);
+		buf_str(out, "]\n");
+	}
+}
