@@ -1,0 +1,154 @@
+/* verify, describe, demo. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "export.h"
+#include "unit.h"
+
+/* ---- verify ---- */
+
+struct verify { const struct command *self; const char *source; uint64_t nunits, nbad; };
+
+static int verify_container(struct unit *u, struct object *o, struct err *e)
+{
+	struct entries entries = { 0 };
+	int rc = u->format->container->list(o, &entries, e);
+
+	if (!rc && u->format->container->verify)
+		rc = u->format->container->verify(o, &entries, e);
+	return rc;
+}
+
+static int verify_unit(void *ctx, struct unit *u, const char *path)
+{
+	struct verify *v = ctx;
+	struct err why = { 0 };
+	struct object *o;
+	int rc = object_open(u->format, u->src, &u->around, &o, &why);
+
+	v->nunits++;
+	if (!rc) {
+		rc = u->format->container ? verify_container(u, o, &why) : object_verify(o, &why);
+		object_close(o);
+	}
+	if (rc) {
+		fprintf(stderr, "modelfs: verify: %s%s%s: %s\n", v->source, *path ? ": " : "", path, why.text);
+		v->nbad++;
+	}
+	return 0;
+}
+
+static int run_verify(const struct command *self, int argc, char **argv)
+{
+	struct verify v = { .self = self };
+	struct err why = { 0 };
+	struct tree *t;
+	unsigned given;
+	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
+
+	if (rc < 0)
+		return -1 - rc;
+	v.source = argv[0];
+	t = cmd_open(self, argv[0]);
+	if (!t)
+		return 1;
+	rc = cmd_each_unit(t, verify_unit, &v, &why);
+	if (rc)
+		cmd_fail(self, argv[0], &why);
+	printf("%" PRIu64 " checked, %" PRIu64 " differ or are damaged\n", v.nunits, v.nbad);
+	tree_close(t);
+	return rc || v.nbad;
+}
+
+const struct command cmd_verify = {
+	"verify", "SOURCE",
+	"Decodes every container and model, encodes it again and compares. Exit code 1 if anything differs.", run_verify
+};
+
+/* ---- describe ---- */
+
+static void list_formats(struct buf *out)
+{
+	for (const struct format *const *f = formats; *f; f++)
+		if (format_opens(*f))
+			buf_printf(out, "%-10s %s\n", (*f)->name, (*f)->title);
+}
+
+static int run_describe(const struct command *self, int argc, char **argv)
+{
+	const struct format *f = NULL;
+	struct buf out = { 0 };
+	unsigned given;
+	int rc = cmd_options(self, argc, &argv, "", &given, 0, 1);
+
+	if (rc < 0)
+		return -1 - rc;
+	if (rc) {
+		f = format_named(argv[0]);
+		if (!f || !format_opens(f)) {
+			fprintf(stderr, "modelfs: describe: %s: no such format; `modelfs describe` lists them\n", argv[0]);
+			return 1;
+		}
+		recdoc_write(&out, f);
+	} else {
+		list_formats(&out);
+	}
+	rc = out.bad ? cmd_fail_errno(self, "page", ENOMEM) : cmd_write(self, out.p, out.len);
+	buf_free(&out);
+	return rc;
+}
+
+const struct command cmd_describe = {
+	"describe", "[FORMAT]", "Prints the reference page of a format, from its record tables; without FORMAT, the list of formats.",
+	run_describe
+};
+
+/* ---- demo ---- */
+
+/* An existing file is never overwritten: it may be somebody's game. */
+static int save_new(const struct command *self, const char *path, const struct buf *b)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	size_t done = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return cmd_fail_errno(self, path, errno);
+	while (done < b->len && (n = write(fd, b->p + done, b->len - done)) > 0)
+		done += (size_t)n;
+	if (close(fd) || done < b->len)
+		return cmd_fail_errno(self, path, n < 0 ? errno : EIO);
+	return 0;
+}
+
+static int run_demo(const struct command *self, int argc, char **argv)
+{
+	struct buf out = { 0 };
+	struct err why = { 0 };
+	unsigned given;
+	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
+
+	if (rc < 0)
+		return -1 - rc;
+	rc = err_set(&why, ENOSYS, "no format has a demo");
+	for (const struct format *const *f = formats; *f; f++) {
+		if ((*f)->demo) {
+			rc = (*f)->demo(&out, &why);
+			break;
+		}
+	}
+	if (!rc && out.bad)
+		rc = err_nomem(&why);
+	rc = rc ? cmd_fail(self, argv[0], &why) : save_new(self, argv[0], &out);
+	buf_free(&out);
+	return rc;
+}
+
+const struct command cmd_demo = {
+	"demo", "FILE", "Writes a small, valid, encrypted DATA.BIN of our own models to FILE, which must not exist yet.", run_demo
+};

@@ -1,0 +1,367 @@
+/* Which files a unit shows: the one place that turns what a format can do into directories. Generic: sections become YAML
+ * and raw files, hooks become OBJ and PNG. Nothing is decoded here. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "unit.h"
+
+/* ---- containers ---- */
+
+static const char *plain_ext(const struct format *f, struct probe *p)
+{
+	const char *ext = !f ? NULL : f->extension ? f->extension(p) : f->ext;
+
+	return ext ? ext : "bin";
+}
+
+static int probe_kid(struct unit *u, uint32_t i, uint8_t *room, struct err *e)
+{
+	struct kid *kid = &u->kids[i];
+	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
+	const struct format *f;
+
+	if (!kid->entry.size) {
+		kid->ext = "empty";
+		return 0;
+	}
+	p.src = entry_source(u->src, u->format, &kid->entry);
+	if (!p.src)
+		return err_nomem(e);
+	f = format_detect(&p, NULL);           /* one that cannot be read is a plain file, whose reading fails */
+	kid->format = format_opens(f) && u->depth + 1u < LIMIT_NESTING ? f : NULL;
+	kid->ext = kid->format ? f->ext : plain_ext(f, &p);
+	src_put(p.src);
+	return 0;
+}
+
+int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e)
+{
+	struct entries entries = { 0 };
+	uint8_t room[PROBE_MOST];
+	struct err why = { 0 };
+	int rc = u->format->container->list(o, &entries, &why);
+
+	(void)t;
+	if (rc == -EBADMSG || rc == -EFBIG) {
+		object_fault(o, PART_OBJECT, 0, true, &why);
+		return 0;
+	}
+	if (rc) {
+		if (e)
+			*e = why;
+		return rc;
+	}
+	u->kids = calloc(entries.n ? entries.n : 1, sizeof *u->kids);
+	if (!u->kids)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < entries.n && !rc; i++) {
+		u->kids[i].entry = entries.v[i];
+		rc = probe_kid(u, i, room, e);
+	}
+	if (rc) {
+		free(u->kids);
+		u->kids = NULL;
+		return rc;
+	}
+	u->nkids = entries.n;
+	return 0;
+}
+
+/* A name being written, by hand: a listing of a large archive is mostly that. */
+struct name { char *p; size_t n; };
+
+static void add_text(struct name *to, const char *text)
+{
+	size_t n = strlen(text);
+
+	n = n < NODE_NAME_MAX - 1 - to->n ? n : NODE_NAME_MAX - 1 - to->n;
+	memcpy(to->p + to->n, text, n);
+	to->n += n;
+	to->p[to->n] = 0;
+}
+
+static void add_number(struct name *to, uint32_t v, unsigned digits)
+{
+	char text[NUM_MAX];
+	size_t n = num_u32(text, v);
+
+	for (; digits > n; digits--)
+		add_text(to, "0");
+	text[n] = 0;
+	add_text(to, text);
+}
+
+void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX])
+{
+	const struct container_ops *c = u->format->container;
+	const char *label = c->labels ? names_get(t->names, i) : NULL;
+	struct name to = { name, 0 };
+
+	add_number(&to, i, c->digits);
+	if (label) {
+		add_text(&to, "-");
+		add_text(&to, label);
+	}
+	add_text(&to, ".");
+	add_text(&to, u->kids[i].ext);
+}
+
+/* ---- models ---- */
+
+struct list {
+	struct leaf *v;
+	uint32_t n, cap;
+	bool bad;
+};
+
+static void add(struct list *l, uint32_t dir, unsigned kind, unsigned arg, uint32_t index, unsigned role)
+{
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap ? l->cap * 2 : 32;
+		struct leaf *v = cap <= LIMIT_ENTRIES * 4 ? realloc(l->v, cap * sizeof *v) : NULL;
+
+		if (!v) {
+			l->bad = true;
+			return;
+		}
+		l->v = v;
+		l->cap = cap;
+	}
+	l->v[l->n++] = (struct leaf){ .index = index, .dir = (uint16_t)dir, .kind = kind & 31, .arg = (uint8_t)arg, .role = role & 7 };
+}
+
+static void add_sized(struct list *l, uint32_t dir, unsigned kind, unsigned arg, uint32_t index, uint64_t size)
+{
+	add(l, dir, kind, arg, index, 0);
+	if (!l->bad && size < SIZE_FAILED - 1)
+		atomic_init(&l->v[l->n - 1].size, (uint32_t)size + 1);
+}
+
+static uint32_t add_dir(struct list *l, unsigned which)
+{
+	add(l, LEAF_TOP, LEAF_DIR, which, 0, 0);
+	return l->n - 1;
+}
+
+/* The children of a directory follow each other; it says where they begin. */
+static void begin_dir(struct list *l, uint32_t dir)
+{
+	if (!l->bad)
+		l->v[dir].index = l->n;
+}
+
+static bool shows(const struct object *o, unsigned s, const char *yaml)
+{
+	const struct section *sec = &o->variant->sections[s];
+
+	return sec->yaml && object_section(o, s).size && (!yaml || !strcmp(sec->yaml, yaml));
+}
+
+static void add_documents(struct list *l, const struct object *o)
+{
+	unsigned n = o->variant->nsections;
+
+	if (o->format->docs & 1u << DOC_HEADER)
+		add(l, LEAF_TOP, LEAF_DOC, DOC_HEADER, 0, 0);
+	for (unsigned s = 0; s < n; s++)
+		if (shows(o, s, NULL))
+			add(l, LEAF_TOP, LEAF_SECTION_YAML, s, 0, 0);
+}
+
+static void add_meshes(struct list *l, const struct object *o, uint32_t dir)
+{
+	const struct model_ops *m = o->format->model;
+	uint32_t n = object_count(o, PART_MESH);
+
+	begin_dir(l, dir);
+	for (uint32_t i = 0; i < n && !l->bad; i++) {
+		if (object_gone(o, PART_MESH, i))
+			continue;
+		if (m->mesh) {
+			add(l, dir, LEAF_OBJ, 0, i, 0);
+			add(l, dir, LEAF_MTL, 0, i, 0);
+		}
+		if (o->format->docs & 1u << DOC_MESH)
+			add(l, dir, LEAF_DOC, DOC_MESH, i, 0);
+		if (m->mesh && m->skinned && m->skinned(o, i))
+			add(l, dir, LEAF_WEIGHTS, 0, i, 0);
+	}
+}
+
+static void add_images(struct list *l, const struct object *o)
+{
+	uint32_t n = object_count(o, PART_IMAGE);
+
+	for (uint32_t i = 0; i < n && !l->bad; i++) {
+		if (object_gone(o, PART_IMAGE, i))
+			continue;
+		add(l, LEAF_TOP, LEAF_PNG, 0, i, 0);
+		if (o->format->docs & 1u << DOC_IMAGE)
+			add(l, LEAF_TOP, LEAF_DOC, DOC_IMAGE, i, 0);
+	}
+}
+
+static void add_clips(struct list *l, const struct object *o, uint32_t dir)
+{
+	uint32_t n = object_count(o, PART_CLIP);
+
+	begin_dir(l, dir);
+	for (uint32_t i = 0; i < n && !l->bad; i++)
+		if (!object_gone(o, PART_CLIP, i))
+			add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
+}
+
+/* What a companion shows as `kind`, shown here too. */
+static void add_from_mate(struct list *l, const struct unit *mate, unsigned kind, unsigned arg, uint32_t dir, unsigned role)
+{
+	begin_dir(l, dir);
+	for (uint32_t i = 0; i < mate->nleaves && !l->bad; i++)
+		if (mate->leaves[i].kind == kind && mate->leaves[i].arg == arg && !mate->leaves[i].role)
+			add(l, dir, kind, arg, mate->leaves[i].index, role);
+}
+
+static bool mate_has(const struct unit *mate, unsigned kind, unsigned arg)
+{
+	for (uint32_t i = 0; mate && i < mate->nleaves; i++)
+		if (mate->leaves[i].kind == kind && mate->leaves[i].arg == arg)
+			return true;
+	return false;
+}
+
+struct gap_list { struct unit *u; struct list *l; uint32_t dir, cap; };
+
+static int add_gap(void *ctx, uint64_t at, uint64_t size)
+{
+	struct gap_list *g = ctx;
+	struct unit *u = g->u;
+
+	if (u->ngaps == g->cap) {
+		uint32_t cap = g->cap ? g->cap * 2 : 4;
+		struct gap *v = realloc(u->gaps, cap * sizeof *v);
+
+		if (!v)
+			return -ENOMEM;
+		u->gaps = v;
+		g->cap = cap;
+	}
+	u->gaps[u->ngaps] = (struct gap){ at, size };
+	add_sized(g->l, g->dir, LEAF_GAP, 0, u->ngaps++, size);
+	return 0;
+}
+
+static int add_raw(struct list *l, struct unit *u, struct object *o, uint32_t dir)
+{
+	struct gap_list gaps = { u, l, dir, 0 };
+
+	begin_dir(l, dir);
+	add_sized(l, dir, LEAF_WHOLE, 0, 0, u->src->size);
+	if (!o->variant || u->format->container)
+		return 0;
+	for (unsigned s = 0; s < o->variant->nsections; s++)
+		if (object_section(o, s).size)
+			add_sized(l, dir, LEAF_SECTION_RAW, s, 0, object_section(o, s).size);
+	return object_gaps(o, add_gap, &gaps, NULL);
+}
+
+#define NO_DIR 0xfffffffeu
+
+static uint32_t dir_if(struct list *l, bool there, unsigned which)
+{
+	return there ? add_dir(l, which) : NO_DIR;
+}
+
+int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e)
+{
+	struct list l = { 0 };
+	struct unit *textures = unit_mate(t, u, ROLE_TEXTURES), *pack = unit_mate(t, u, ROLE_ANIMATIONS);
+	uint32_t meshes = NO_DIR, pictures, animations, clips, raw;
+	bool has_raw = !u->format->container || u->format->container->raw;
+	int rc = 0;
+
+	if (o->variant && !u->format->container) {
+		add_documents(&l, o);
+		meshes = dir_if(&l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
+		if (o->format->docs & 1u << DOC_SKELETON)
+			add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
+		add_images(&l, o);
+	}
+	if (mate_has(unit_mate(t, u, ROLE_SKELETON), LEAF_DOC, DOC_SKELETON))
+		add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
+	pictures = dir_if(&l, mate_has(textures, LEAF_PNG, 0), LEAF_DIR_TEXTURES);
+	animations = dir_if(&l, mate_has(pack, LEAF_DOC, DOC_CLIP), LEAF_DIR_ANIMATIONS);
+	clips = dir_if(&l, object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
+	raw = dir_if(&l, has_raw, LEAF_DIR_RAW);
+	add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
+
+	if (meshes != NO_DIR)
+		add_meshes(&l, o, meshes);
+	if (pictures != NO_DIR)
+		add_from_mate(&l, textures, LEAF_PNG, 0, pictures, ROLE_TEXTURES);
+	if (animations != NO_DIR)
+		add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, animations, ROLE_ANIMATIONS);
+	if (clips != NO_DIR)
+		add_clips(&l, o, clips);
+	if (raw != NO_DIR)
+		rc = add_raw(&l, u, o, raw);
+	if (l.bad || rc) {
+		free(l.v);
+		return rc ? rc : err_nomem(e);
+	}
+	u->leaves = realloc(l.v, l.n * sizeof *l.v);
+	u->leaves = u->leaves ? u->leaves : l.v;
+	u->nleaves = l.n;
+	return 0;
+}
+
+/* ---- names ---- */
+
+static const char *const dir_names[] = { "meshes", "textures", "animations", "clips", "raw" };
+
+static void doc_name(const struct leaf *l, struct name *to)
+{
+	switch (l->arg) {
+	case DOC_HEADER: add_text(to, "header.yaml"); return;
+	case DOC_SKELETON: add_text(to, "skeleton.yaml"); return;
+	case DOC_CLIP: add_number(to, l->index, 3); break;
+	default: add_number(to, l->index, 1);
+	}
+	add_text(to, ".yaml");
+}
+
+static void gap_name(const struct gap *g, struct name *to)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "gap-%08" PRIx64 ".bin", g->at);
+	add_text(to, text);
+}
+
+/* "12" and what follows. */
+static void numbered_name(const struct leaf *l, const char *rest, struct name *to)
+{
+	add_number(to, l->index, 1);
+	add_text(to, rest);
+}
+
+void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX])
+{
+	struct name to = { name, 0 };
+
+	switch (l->kind) {
+	case LEAF_DIR: add_text(&to, dir_names[l->arg]); break;
+	case LEAF_SECTION_YAML: add_text(&to, u->variant->sections[l->arg].yaml); break;
+	case LEAF_DOC: doc_name(l, &to); break;
+	case LEAF_OBJ: numbered_name(l, ".obj", &to); break;
+	case LEAF_MTL: numbered_name(l, ".mtl", &to); break;
+	case LEAF_WEIGHTS: numbered_name(l, ".weights.yaml", &to); break;
+	case LEAF_PNG: numbered_name(l, ".png", &to); break;
+	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, u->format->ext); break;
+	case LEAF_SECTION_RAW: add_text(&to, u->variant->sections[l->arg].name); add_text(&to, ".bin"); break;
+	case LEAF_GAP: gap_name(&u->gaps[l->index], &to); break;
+	default: add_text(&to, ERRORS_NAME);
+	}
+}

@@ -1,0 +1,247 @@
+/* mount and umount. */
+#define FUSE_USE_VERSION 312
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "log.h"
+#include "ops.h"
+
+#define CACHE_MOST (1u << 20)                 /* MiB */
+#define THREADS_MAX 8u                         /* serving plain bytes gains nothing from more; slow decodes leave room for `ls` */
+
+/* ---- options ---- */
+
+struct options {
+	char *names;
+	unsigned cache;                        /* MiB */
+	unsigned max_read;
+	int foreground, stats, writable;
+	char *paths[2];
+	int npaths, help;
+};
+
+#define OPT(text, member, value) { text, offsetof(struct options, member), value }
+enum { KEY_HELP = 1 };
+
+static const struct fuse_opt option_table[] = {
+	OPT("-f", foreground, 1),
+	OPT("names=%s", names, 0),
+	OPT("cache=%u", cache, 0),
+	OPT("max_read=%u", max_read, 0),
+	OPT("stats", stats, 1),
+	OPT("rw", writable, 1),
+	FUSE_OPT_KEY("ro", FUSE_OPT_KEY_DISCARD),      /* always */
+	FUSE_OPT_KEY("-h", KEY_HELP),
+	FUSE_OPT_KEY("--help", KEY_HELP),
+	FUSE_OPT_END
+};
+
+static int take_option(void *data, const char *arg, int key, struct fuse_args *out)
+{
+	struct options *o = data;
+
+	(void)out;
+	if (key == KEY_HELP) {
+		o->help = 1;
+		return 0;
+	}
+	if (key != FUSE_OPT_KEY_NONOPT)
+		return 1;                      /* libfuse's own */
+	if (o->npaths == 2)
+		return -1;
+	o->paths[o->npaths++] = strdup(arg);
+	return 0;
+}
+
+/* "fsname=PATH,..." with the characters that end or quote an option escaped. */
+static int add_our_options(struct fuse_args *args, const char *path, unsigned max_read)
+{
+	struct buf b = { 0 };
+	int rc;
+
+	buf_str(&b, "-osubtype=modelfs,ro,default_permissions,");
+	if (max_read)
+		buf_printf(&b, "max_read=%u,", max_read);
+	buf_str(&b, "fsname=");
+	for (; *path; path++) {
+		if (*path == ',' || *path == '\\')
+			buf_char(&b, '\\');
+		buf_char(&b, *path);
+	}
+	buf_char(&b, 0);
+	rc = b.bad ? -1 : fuse_opt_add_arg(args, (char *)b.p);
+	buf_free(&b);
+	return rc;
+}
+
+/* ---- mount points ---- */
+
+static int run_fusermount(const char *flags, const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("fusermount3", "fusermount3", flags, "--", path, (char *)NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EBUSY;
+}
+
+/* A daemon that died leaves its mount point behind, where everything answers ENOTCONN. */
+static int clean_stale(const struct command *self, const char *path)
+{
+	struct statvfs sv;
+
+	/* Never answered from a cache, as attributes are for a second. */
+	if (!statvfs(path, &sv) || errno != ENOTCONN)
+		return 0;
+	if (umount2(path, MNT_DETACH) && run_fusermount("-uz", path)) {
+		fprintf(stderr, "modelfs: %s: %s: left behind by a mount that died; run `modelfs umount %s`\n", self->name, path, path);
+		return 1;
+	}
+	log_line("%s: a mount that died had left it behind; cleaned up", path);
+	return 0;
+}
+
+/* ---- serving ---- */
+
+static int serve(struct mount *m, struct fuse_session *se, const struct options *o)
+{
+	struct fuse_loop_config *loop;
+	struct tree_counts n;
+	int rc;
+
+	if (fuse_daemonize(o->foreground))
+		return 1;
+	if (!o->foreground)
+		log_use_syslog();
+	loop = fuse_loop_cfg_create();
+	if (!loop)
+		return 1;
+	fuse_loop_cfg_set_max_threads(loop, THREADS_MAX);
+	fuse_loop_cfg_set_idle_threads(loop, THREADS_MAX);
+	rc = fuse_session_loop_mt(se, loop);
+	fuse_loop_cfg_destroy(loop);
+	n = tree_count(m->tree);
+	if (o->stats)
+		log_line("rendered: %" PRIu64 " directories: %u", n.rendered, n.units);
+	return rc < 0;
+}
+
+static int mount_session(struct mount *m, struct fuse_args *args, const char *point, const struct options *o)
+{
+	struct fuse_session *se = fuse_session_new(args, &mount_ops, sizeof mount_ops, m);
+	int rc = 1;
+
+	if (!se)
+		return 2;                      /* an option nobody knows; libfuse has said which */
+	m->session = se;
+	tree_watch(m->tree, mount_changed, m);
+	if (!fuse_set_signal_handlers(se)) {
+		if (!fuse_session_mount(se, point)) {
+			rc = serve(m, se, o);
+			fuse_session_unmount(se);
+		}
+		fuse_remove_signal_handlers(se);
+	}
+	tree_watch(m->tree, NULL, NULL);
+	fuse_session_destroy(se);
+	return rc;
+}
+
+static int mount_paths(const struct command *self, struct options *o, struct fuse_args *args)
+{
+	struct tree_options topt = { .names = o->names, .cache = (size_t)o->cache << 20 };
+	struct mount m = { .uid = getuid(), .gid = getgid(), .max_read = o->max_read };
+	struct err why = { 0 };
+	struct stat st;
+	char *point;
+	int rc = clean_stale(self, o->paths[1]);
+
+	if (rc)
+		return rc;
+	if (stat(o->paths[1], &st))
+		return cmd_fail_errno(self, o->paths[1], errno);
+	if (!S_ISDIR(st.st_mode))
+		return cmd_fail_errno(self, o->paths[1], ENOTDIR);
+	point = realpath(o->paths[1], NULL);
+	if (!point)
+		return cmd_fail_errno(self, o->paths[1], errno);
+	if (tree_open(o->paths[0], &topt, &m.tree, &why)) {
+		free(point);
+		return cmd_fail(self, o->paths[0], &why);
+	}
+	if (o->writable)
+		log_line("%s: this version mounts read-only", tree_path(m.tree));
+	rc = add_our_options(args, tree_path(m.tree), o->max_read) ? cmd_fail_errno(self, o->paths[0], ENOMEM) :
+	     mount_session(&m, args, point, o);
+	tree_close(m.tree);
+	free(point);
+	return rc;
+}
+
+static int run_mount(const struct command *self, int argc, char **argv)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
+	struct options o = { .cache = CACHE_DEFAULT >> 20 };
+	int rc = 2, parsed;
+
+	/* A worker's arena of its own costs more memory than it saves time: rendering allocates little and rarely. */
+	mallopt(M_ARENA_MAX, 2);
+	parsed = fuse_opt_parse(&args, &o, option_table, take_option);
+	if (!parsed && o.help) {
+		printf("usage: modelfs %s %s\n%s\n", self->name, self->synopsis, self->help);
+		rc = 0;
+	} else if (!parsed && o.npaths == 2 && o.cache <= CACHE_MOST) {
+		rc = mount_paths(self, &o, &args);
+	} else {
+		cmd_usage(self);
+	}
+	free(o.paths[0]);
+	free(o.paths[1]);
+	free(o.names);
+	fuse_opt_free_args(&args);
+	return rc;
+}
+
+const struct command cmd_mount = {
+	"mount", "[-f] [-o OPTIONS] SOURCE MOUNTPOINT",
+	"Shows SOURCE at MOUNTPOINT, read-only.\n"
+	"  -f              stay in front\n"
+	"  -o names=FILE   labels for entries: lines INDEX<tab>LABEL\n"
+	"  -o cache=MIB    memory for what was decoded (256)\n"
+	"  -o stats        log at the end how much was decoded\n"
+	"  -o ...          options of libfuse, such as allow_other", run_mount
+};
+
+/* ---- umount ---- */
+
+static int run_umount(const struct command *self, int argc, char **argv)
+{
+	unsigned given;
+	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
+
+	if (rc < 0)
+		return -1 - rc;
+	if (!umount2(argv[0], UMOUNT_NOFOLLOW))
+		return 0;
+	if (errno != EPERM)
+		return cmd_fail_errno(self, argv[0], errno == EINVAL ? ENOENT : errno);
+	return run_fusermount("-u", argv[0]) ? 1 : 0;  /* says itself why not */
+}
+
+const struct command cmd_umount = { "umount", "MOUNTPOINT", "Unmounts. Needs no root rights where you mounted it.", run_umount };

@@ -1,0 +1,340 @@
+/* Low-level FUSE operations. Read-only: the kernel answers writes with EROFS by itself.
+ *
+ * What costs is round trips. Names and attributes may be kept for a second, pages and listings until the modification
+ * time changes; FLUSH and extended attributes are left out, so the kernel asks for each once and never again. A listing
+ * with attributes gives those that are known without rendering; for the others it gives the name alone, and the kernel
+ * asks when somebody wants them. */
+#define FUSE_USE_VERSION 312
+#include "ops.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "log.h"
+
+#define TTL 1.0
+
+static struct mount *mount_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static bool node_of(fuse_req_t req, fuse_ino_t ino, struct node *n)
+{
+	if (node_from_id(mount_of(req)->tree, ino, n))
+		return true;
+	fuse_reply_err(req, ESTALE);
+	return false;
+}
+
+/* Damage is what programs call an input/output error. */
+static int user_errno(int rc)
+{
+	return rc == -EBADMSG || rc == -EFBIG ? EIO : -rc;
+}
+
+static void fill_stat(const struct mount *m, const struct node_attr *a, struct stat *st)
+{
+	*st = (struct stat){
+		.st_ino = a->ino,
+		.st_mode = a->dir ? S_IFDIR | 0755 : S_IFREG | 0444,
+		.st_nlink = a->dir ? 2 : 1,
+		.st_uid = m->uid,
+		.st_gid = m->gid,
+		.st_size = (off_t)a->size,
+		.st_blocks = (blkcnt_t)((a->size + 511) / 512),
+		.st_atim = a->mtime,
+		.st_mtim = a->mtime,
+		.st_ctim = a->mtime,
+	};
+}
+
+/* Attributes only (a negative offset): that touches no page, so it cannot wait for a read that is being answered. The
+ * changed time makes the kernel list the directory anew. */
+void mount_changed(void *m, uint64_t id)
+{
+	fuse_lowlevel_notify_inval_inode(((struct mount *)m)->session, id, -1, 0);
+}
+
+/* ---- names and attributes ---- */
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	const struct mount *m = userdata;
+
+	conn->max_read = m->max_read;
+	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
+	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_SPLICE_READ);
+	conn->time_gran = 1;
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param e = { .attr_timeout = TTL, .entry_timeout = TTL };
+	const struct mount *m = mount_of(req);
+	struct node_attr a;
+	struct node dir, n;
+	int rc;
+
+	if (!node_of(req, parent, &dir))
+		return;
+	rc = node_lookup(m->tree, dir, name, &n);
+	if (rc && rc != -ENOENT) {
+		fuse_reply_err(req, user_errno(rc));
+		return;
+	}
+	if (!rc) {
+		node_attr(m->tree, n, true, &a);
+		e.ino = node_id(n);
+		fill_stat(m, &a, &e.attr);
+	} else if (node_may_appear(name)) {
+		e.entry_timeout = 0;
+	}
+	fuse_reply_entry(req, &e);             /* number 0: absent, and may be remembered */
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct mount *m = mount_of(req);
+	struct node_attr a;
+	struct node n;
+	struct stat st;
+
+	(void)fi;
+	if (!node_of(req, ino, &n))
+		return;
+	node_attr(m->tree, n, true, &a);
+	fill_stat(m, &a, &st);
+	fuse_reply_attr(req, &st, TTL);
+}
+
+static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	struct statvfs sv;
+
+	(void)ino;
+	if (fstatvfs(src_file_fd(tree_source(mount_of(req)->tree)), &sv)) {
+		fuse_reply_err(req, errno);
+		return;
+	}
+	sv.f_namemax = NODE_NAME_MAX - 1;
+	fuse_reply_statfs(req, &sv);
+}
+
+/* ---- directories ---- */
+
+#define DOTS 2u                                /* positions of "." and ".." */
+
+struct listing {
+	fuse_req_t req;
+	const struct mount *m;
+	char *p;
+	size_t room, used;
+	bool plus;
+};
+
+static size_t add_entry(struct listing *l, const char *name, const struct fuse_entry_param *e, uint64_t next)
+{
+	char *p = l->p + l->used;
+	size_t room = l->room - l->used;
+
+	return l->plus ? fuse_add_direntry_plus(l->req, p, room, name, e, (off_t)next) :
+			 fuse_add_direntry(l->req, p, room, name, &e->attr, (off_t)next);
+}
+
+static int list_entry(void *ctx, const struct node_entry *entry)
+{
+	struct listing *l = ctx;
+	struct fuse_entry_param e = {
+		.attr = { .st_ino = entry->ino, .st_mode = entry->dir ? S_IFDIR : S_IFREG },
+		.attr_timeout = TTL, .entry_timeout = TTL
+	};
+	struct node_attr a;
+	size_t n;
+
+	if (l->plus && entry->node.unit) {
+		node_attr(l->m->tree, entry->node, false, &a);
+		if (a.sized) {
+			e.ino = node_id(entry->node);
+			fill_stat(l->m, &a, &e.attr);
+		}
+	}
+	n = add_entry(l, entry->name, &e, entry->next + DOTS);
+	if (n > l->room - l->used)
+		return 1;
+	l->used += n;
+	return 0;
+}
+
+static int list_dot(struct listing *l, uint64_t *at)
+{
+	struct node_entry dot = { .dir = true, .ino = 1 };
+
+	for (; *at < DOTS; ++*at) {
+		dot.name = *at ? ".." : ".";
+		dot.next = *at + 1 - DOTS;     /* list_entry adds DOTS */
+		if (list_entry(l, &dot))
+			return 1;
+	}
+	return 0;
+}
+
+static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)
+{
+	struct listing l = { .req = req, .m = mount_of(req), .room = size, .plus = plus };
+	uint64_t at = (uint64_t)off;
+	struct node dir;
+	int rc;
+
+	if (!node_of(req, ino, &dir))
+		return;
+	l.p = malloc(size);
+	if (!l.p) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	rc = list_dot(&l, &at);
+	if (!rc)
+		rc = node_list(l.m->tree, dir, at - DOTS, plus, list_entry, &l);
+	if (rc < 0)
+		fuse_reply_err(req, user_errno(rc));
+	else
+		fuse_reply_buf(req, l.p, l.used);
+	free(l.p);
+}
+
+static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct err why = { 0 };
+	struct node dir;
+	int rc;
+
+	if (!node_of(req, ino, &dir))
+		return;
+	rc = unit_fill(mount_of(req)->tree, dir.unit, &why);
+	if (rc) {
+		fuse_reply_err(req, user_errno(rc));
+		return;
+	}
+	fi->cache_readdir = 1;
+	fi->keep_cache = 1;
+	fuse_reply_open(req, fi);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	(void)fi;
+	read_dir(req, ino, size, off, false);
+}
+
+static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	(void)fi;
+	read_dir(req, ino, size, off, true);
+}
+
+/* ---- files ---- */
+
+static void log_failure(struct tree *t, struct node n, const struct err *why)
+{
+	struct buf path = { 0 };
+
+	node_path(t, n, &path);
+	log_line("%s: %.*s: %s", tree_path(t), (int)path.len, path.len ? (char *)path.p : "", why->text);
+	buf_free(&path);
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct tree *t = mount_of(req)->tree;
+	struct err why = { 0 };
+	struct handle *h;
+	struct node n;
+	int rc;
+
+	if (!node_of(req, ino, &n))
+		return;
+	rc = node_open(t, n, &h, &why);
+	if (rc) {
+		log_failure(t, n, &why);
+		fuse_reply_err(req, user_errno(rc));
+		return;
+	}
+	fi->fh = (uintptr_t)h;
+	fi->keep_cache = 1;
+	if (fuse_reply_open(req, fi))          /* interrupted: there will be no release */
+		handle_close(h);
+}
+
+static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	handle_close((struct handle *)(uintptr_t)fi->fh);
+	fuse_reply_err(req, 0);
+}
+
+/* One read buffer per worker thread, freed with it. */
+static pthread_key_t room_key;
+static pthread_once_t room_once = PTHREAD_ONCE_INIT;
+struct room { size_t size; uint8_t bytes[]; };
+
+static void make_room_key(void)
+{
+	pthread_key_create(&room_key, free);
+}
+
+static uint8_t *read_room(size_t size)
+{
+	struct room *r;
+
+	pthread_once(&room_once, make_room_key);
+	r = pthread_getspecific(room_key);
+	if (r && r->size >= size)
+		return r->bytes;
+	free(r);
+	r = malloc(sizeof *r + size);
+	pthread_setspecific(room_key, r);
+	if (!r)
+		return NULL;
+	r->size = size;
+	return r->bytes;
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	struct handle *h = (struct handle *)(uintptr_t)fi->fh;
+	const void *p = handle_map(h, &size, (uint64_t)off);
+	uint8_t *room;
+	int rc;
+
+	(void)ino;
+	if (p) {
+		/* Never touched here: should the archive have been cut, the system call fails, and the kernel makes EIO
+		 * of that for this request. */
+		fuse_reply_buf(req, p, size);
+		return;
+	}
+	room = read_room(size);
+	rc = room ? handle_read(h, room, size, (uint64_t)off) : -ENOMEM;
+	if (rc < 0)
+		fuse_reply_err(req, user_errno(rc));
+	else
+		fuse_reply_buf(req, (char *)room, (size_t)rc);
+}
+
+const struct fuse_lowlevel_ops mount_ops = {
+	.init = op_init,
+	.lookup = op_lookup,
+	.getattr = op_getattr,
+	.statfs = op_statfs,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.open = op_open,
+	.read = op_read,
+	.release = op_release,
+};

@@ -1,0 +1,25 @@
+/* FUSE operations over a tree. */
+#ifndef MODELFS_OPS_H
+#define MODELFS_OPS_H
+
+#include <sys/types.h>
+
+#include "tree.h"
+
+struct fuse_lowlevel_ops;
+struct fuse_session;
+
+struct mount {
+	struct tree *tree;
+	uid_t uid;                             /* the owner of everything: who mounted */
+	gid_t gid;
+	unsigned max_read;                     /* 0: as the kernel likes */
+	struct fuse_session *session;
+};
+
+extern const struct fuse_lowlevel_ops mount_ops;       /* their userdata is a struct mount */
+
+/* What tree_watch() calls: the kernel asks for the attributes again. */
+void mount_changed(void *m, uint64_t id);
+
+#endif

@@ -1,0 +1,236 @@
+/* Contents of leaves: rendered texts through the cache, raw bytes as sources. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "unit.h"
+
+/* Keys of opened objects in the cache; leaf kinds are below. */
+#define KIND_OBJECT 0xffu
+
+/* ---- opened objects ---- */
+
+static int make_object(void *ctx, void **value, size_t *cost, struct err *e)
+{
+	struct unit *u = ctx;
+	struct object *o;
+	int rc = object_open(u->format, u->src, &u->around, &o, e);
+
+	if (!rc) {
+		*value = o;
+		*cost = sizeof *o + o->arena.used;
+	}
+	return rc;
+}
+
+static void drop_object(void *value)
+{
+	object_close(value);
+}
+
+static const struct cache_maker object_maker = { make_object, drop_object };
+
+int unit_object(struct tree *t, struct unit *u, struct cached **hold, struct object **out, struct err *e)
+{
+	struct cache_key key = { .unit = u->id, .kind = KIND_OBJECT };
+	int rc = cache_get(t->cache, &key, &object_maker, u, hold, e);
+
+	if (!rc)
+		*out = cached_value(*hold);
+	return rc;
+}
+
+/* ---- texts ---- */
+
+struct job { struct tree *t; struct unit *u; const struct leaf *l; };
+
+/* A picture of the bank beside the model; -1 when it is not there. */
+static int32_t known_image(const struct unit *bank, int32_t image)
+{
+	for (uint32_t i = 0; bank && image >= 0 && i < bank->nleaves; i++)
+		if (bank->leaves[i].kind == LEAF_PNG && bank->leaves[i].index == (uint32_t)image)
+			return image;
+	return -1;
+}
+
+/* The material of every part that has faces; the others' stay nameless. */
+static int part_materials(struct job *j, struct object *o, const struct geo_mesh *m, struct arena *a,
+			  struct geo_material **out, struct err *e)
+{
+	const struct unit *bank = unit_mate(j->t, j->u, ROLE_TEXTURES);
+	struct geo_material *v = arena_alloc(a, m->nparts + 1, sizeof *v);
+	int rc = 0;
+
+	if (!v)
+		return err_nomem(e);
+	for (unsigned i = 0; i < m->nparts && !rc; i++) {
+		v[i].image = -1;
+		if (m->parts[i].material < 0 || !m->parts[i].nfaces || !o->format->model->material)
+			continue;
+		rc = o->format->model->material(o, (uint32_t)m->parts[i].material, &v[i], a, e);
+		v[i].image = known_image(bank, v[i].image);
+	}
+	*out = v;
+	return rc;
+}
+
+static int render_mesh(struct job *j, struct object *o, struct buf *out, struct err *e)
+{
+	struct arena a = { 0 };
+	struct geo_mesh m = { 0 };
+	struct geo_material *materials = NULL;
+	int rc = o->format->model->mesh(o, j->l->index, &m, &a, e);
+
+	if (!rc && j->l->kind != LEAF_WEIGHTS)
+		rc = part_materials(j, o, &m, &a, &materials, e);
+	if (!rc) {
+		if (j->l->kind == LEAF_OBJ)
+			obj_write(out, &m, j->l->index, materials);
+		else if (j->l->kind == LEAF_MTL)
+			mtl_write(out, materials, m.nparts);
+		else
+			weights_write(out, &m);
+	}
+	arena_free(&a);
+	return rc;
+}
+
+static int render_png(struct job *j, struct object *o, struct buf *out, struct err *e)
+{
+	struct arena a = { 0 };
+	struct geo_image img = { 0 };
+	int rc = o->format->model->image(o, j->l->index, &img, &a, e);
+
+	if (!rc)
+		rc = png_write(out, &img, e);
+	arena_free(&a);
+	return rc;
+}
+
+static int render(struct job *j, struct object *o, struct buf *out, struct err *e)
+{
+	struct ydoc y;
+
+	switch (j->l->kind) {
+	case LEAF_SECTION_YAML:
+		ydoc_init(&y, out);
+		return object_section_doc(o, j->l->arg, &y.doc, e);
+	case LEAF_DOC:
+		ydoc_init(&y, out);
+		return o->format->model->doc(o, j->l->arg, j->l->index, &y.doc, e);
+	case LEAF_PNG:
+		return render_png(j, o, out, e);
+	default:
+		return render_mesh(j, o, out, e);
+	}
+}
+
+static int make_text(void *ctx, void **value, size_t *cost, struct err *e)
+{
+	struct job *j = ctx;
+	struct buf *b = calloc(1, sizeof *b);
+	struct cached *hold = NULL;
+	struct object *o = NULL;
+	uint8_t *fit;
+	int rc = b ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
+
+	if (!rc)
+		rc = render(j, o, b, e);
+	if (!rc && b->bad)
+		rc = err_set(e, EFBIG, "the text would be longer than %zu bytes, or memory is short", LIMIT_DECODED);
+	cached_put(hold);
+	if (rc) {
+		if (b)
+			buf_free(b);
+		free(b);
+		return rc;
+	}
+	fit = b->len ? realloc(b->p, b->len) : NULL;
+	if (fit) {
+		b->p = fit;
+		b->cap = b->len;
+	}
+	atomic_fetch_add_explicit(&j->t->rendered, 1, memory_order_relaxed);
+	*value = b;
+	*cost = sizeof *b + b->cap;
+	return 0;
+}
+
+static void drop_text(void *value)
+{
+	buf_free(value);
+	free(value);
+}
+
+static const struct cache_maker text_maker = { make_text, drop_text };
+
+const struct buf *rendered_text(const struct cached *c)
+{
+	return cached_value(c);
+}
+
+int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e)
+{
+	/* A companion's file is made once, whichever directory asks. */
+	struct unit *owner = l->role ? unit_mate(t, u, l->role) : u;
+	struct job j = { t, owner, l };
+	struct cache_key key = { .index = l->index, .kind = l->kind, .arg = l->arg };
+	struct err why = { 0 };
+	int rc;
+
+	if (!owner)
+		return err_set(e, EIO, "the companion is gone");
+	key.unit = owner->id;
+	rc = cache_get(t->cache, &key, &text_maker, &j, out, &why);
+	if (!rc) {
+		atomic_store_explicit(&l->size, (uint32_t)rendered_text(*out)->len + 1, memory_order_release);
+		return 0;
+	}
+	if (rc == -EBADMSG || rc == -EFBIG) {
+		atomic_store_explicit(&l->size, SIZE_FAILED, memory_order_release);
+		unit_note(t, owner, why.text);
+		unit_note(t, u, why.text);
+	}
+	if (e)
+		*e = why;
+	return rc;
+}
+
+/* ---- bytes of the archive ---- */
+
+static int section_source(struct tree *t, struct unit *u, unsigned s, struct source **out, struct err *e)
+{
+	struct cached *hold;
+	struct object *o;
+	struct source *part;
+	struct span span;
+	int rc = unit_object(t, u, &hold, &o, e);
+
+	if (rc)
+		return rc;
+	span = object_section(o, s);
+	part = object_part(o, span.part);
+	*out = part ? src_slice(part, span.at, span.size) : NULL;
+	cached_put(hold);
+	return *out ? 0 : err_nomem(e);
+}
+
+int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e)
+{
+	const struct gap *g;
+
+	switch (l->kind) {
+	case LEAF_WHOLE:
+		*out = src_ref(u->src);
+		return 0;
+	case LEAF_SECTION_RAW:
+		return section_source(t, u, l->arg, out, e);
+	case LEAF_GAP:
+		g = &u->gaps[l->index];
+		*out = src_slice(u->src, g->at, g->size);
+		return *out ? 0 : err_nomem(e);
+	default:
+		return -ENOENT;
+	}
+}

@@ -1,0 +1,611 @@
+/* Opening a source, and the nodes of its tree. */
+#include "tree.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "unit.h"
+
+#define YEAR_1980 315532800
+
+/* ---- opening ---- */
+
+struct source *tree_beside(const struct tree *t, const char *ext)
+{
+	const char *dot = strrchr(t->name, '.');
+	size_t stem = (size_t)(t->name - t->path) + (dot ? (size_t)(dot - t->name) : strlen(t->name));
+	char *path = malloc(stem + strlen(ext) + 2);
+	struct source *src = NULL;
+
+	if (path) {
+		sprintf(path, "%.*s.%s", (int)stem, t->path, ext);
+		if (strcmp(path, t->path))
+			src_file(path, &src, NULL);
+		free(path);
+	}
+	return src;
+}
+
+/* Why no format took the file: what the one says whose extension it has, else the first that says anything. */
+static void why_unknown(struct probe *p, struct err *e)
+{
+	struct err why, first = { 0 };
+	const char *dot = strrchr(p->name, '.');
+
+	p->why = &why;
+	for (const struct format *const *f = formats; *f; f++) {
+		why = (struct err){ 0 };
+		if (!(*f)->probe || (*f)->probe(p) || !why.code)
+			continue;
+		if (dot && (*f)->ext && !strcasecmp(dot + 1, (*f)->ext)) {
+			first = why;
+			break;
+		}
+		if (!first.code)
+			first = why;
+	}
+	err_set(e, EINVAL, "no format modelfs knows%s%s", first.code ? ": " : "", first.text);
+}
+
+static const struct format *recognise(struct source *src, const char *name, struct err *e)
+{
+	uint8_t room[PROBE_MOST];
+	struct err why = { 0 };
+	struct probe p = { .name = name, .size = src->size, .src = src, .room = room };
+	const struct format *f = format_detect(&p, &why);
+
+	if (why.code)
+		err_set(e, why.code, "%s", why.text);
+	else if (!format_opens(f))
+		why_unknown(&p, e);
+	return format_opens(f) ? f : NULL;
+}
+
+/* A lone model finds its companions beside it: the same name with the extension of what they are. */
+static int find_companions(struct tree *t, struct unit *root, struct err *e)
+{
+	int rc = 0;
+
+	for (const struct format *const *f = formats; *f && !rc; f++) {
+		struct source *src;
+		struct unit *mate;
+
+		if ((*f)->role <= ROLE_MODEL || root->mate[(*f)->role])
+			continue;
+		src = tree_beside(t, (*f)->ext);
+		if (src && recognise(src, t->name, NULL) == *f) {
+			rc = unit_new(t, *f, src, 0, 0, hash_name(root->hash, (*f)->ext), &mate, e);
+			if (!rc)
+				root->mate[(*f)->role] = mate->id;
+		}
+		src_put(src);
+	}
+	return rc;
+}
+
+static int open_root(struct tree *t, const struct tree_options *opt, struct err *e)
+{
+	struct stat st;
+	struct unit *root;
+	const struct format *f;
+	int rc = src_file(t->path, &t->src, e);
+
+	if (rc)
+		return rc;
+	if (fstat(src_file_fd(t->src), &st))
+		return err_set(e, errno, "%s: %s", t->path, strerror(errno));
+	t->mtime = st.st_mtim.tv_sec < YEAR_1980 ? (struct timespec){ YEAR_1980, 0 } : st.st_mtim;
+	if (opt->names) {
+		rc = names_read(opt->names, &t->names, e);
+		if (rc)
+			return rc;
+	}
+	f = recognise(t->src, t->name, e);
+	if (!f)
+		return -EINVAL;
+	rc = unit_new(t, f, t->src, 0, 0, hash_name(0, ""), &root, e);
+	if (!rc && f->role == ROLE_MODEL)
+		rc = find_companions(t, root, e);
+	if (!rc && f->container)
+		rc = unit_fill(t, root, e);
+	return rc;
+}
+
+int tree_open(const char *path, const struct tree_options *opt, struct tree **out, struct err *e)
+{
+	struct tree *t = calloc(1, sizeof *t);
+	const char *slash;
+	int rc;
+
+	if (!t)
+		return err_nomem(e);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->filled, NULL);
+	t->path = realpath(path, NULL);
+	t->cache = t->path ? cache_new(opt->cache) : NULL;
+	if (!t->cache) {
+		rc = t->path ? err_nomem(e) : err_set(e, errno, "%s", strerror(errno));
+		tree_close(t);
+		return rc;
+	}
+	slash = strrchr(t->path, '/');
+	t->name = slash ? slash + 1 : t->path;
+	rc = open_root(t, opt, e);
+	if (rc) {
+		tree_close(t);
+		return rc;
+	}
+	*out = t;
+	return 0;
+}
+
+static void free_unit(struct unit *u)
+{
+	while (u->notes) {
+		struct note *next = u->notes->next;
+
+		free(u->notes);
+		u->notes = next;
+	}
+	src_put(u->src);
+	free(u->kids);
+	free(u->leaves);
+	free(u->gaps);
+}
+
+void tree_close(struct tree *t)
+{
+	uint32_t n = atomic_load(&t->nunits);
+
+	cache_free(t->cache);
+	for (uint32_t i = 0; i < n; i++)
+		free_unit(unit_at(t, i));
+	for (uint32_t i = 0; i * UNIT_CHUNK < n; i++)
+		free(t->chunk[i]);
+	src_put(t->src);
+	names_free(t->names);
+	free(t->path);
+	pthread_mutex_destroy(&t->lock);
+	pthread_cond_destroy(&t->filled);
+	free(t);
+}
+
+const char *tree_path(const struct tree *t)
+{
+	return t->path;
+}
+
+struct source *tree_source(const struct tree *t)
+{
+	return t->src;
+}
+
+struct tree_counts tree_count(const struct tree *t)
+{
+	return (struct tree_counts){ .rendered = atomic_load(&t->rendered), .units = atomic_load(&t->nunits) };
+}
+
+void tree_watch(struct tree *t, void (*fn)(void *ctx, uint64_t id), void *ctx)
+{
+	t->changed = fn;
+	t->changed_ctx = ctx;
+}
+
+/* ---- nodes ---- */
+
+struct node tree_root(struct tree *t)
+{
+	return (struct node){ unit_at(t, 0), 0 };
+}
+
+/* Unit 0 is the root, whose number has to be 1; the number 0 means "no node" to the kernel. */
+uint64_t node_id(struct node n)
+{
+	return !n.unit->id && !n.local ? 1 : (uint64_t)(n.unit->id + 1) << 32 | n.local;
+}
+
+bool node_from_id(struct tree *t, uint64_t id, struct node *out)
+{
+	uint32_t unit = (uint32_t)(id >> 32);
+
+	if (id == 1) {
+		*out = tree_root(t);
+		return true;
+	}
+	if (!unit || unit > atomic_load_explicit(&t->nunits, memory_order_acquire))
+		return false;
+	*out = (struct node){ unit_at(t, unit - 1), (uint32_t)id };
+	if (!out->local)
+		return true;
+	return atomic_load_explicit(&out->unit->state, memory_order_acquire) == UNIT_READY &&
+	       out->local <= (uint64_t)out->unit->nkids + out->unit->nleaves;
+}
+
+/* The kid or leaf a local is; both NULL for the unit's own directory. */
+static struct kid *node_kid(struct node n)
+{
+	return n.local && n.local <= n.unit->nkids ? &n.unit->kids[n.local - 1] : NULL;
+}
+
+static struct leaf *node_leaf(struct node n)
+{
+	return n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
+}
+
+static uint32_t leaf_local(const struct unit *u, uint32_t leaf)
+{
+	return u->nkids + 1 + leaf;
+}
+
+static bool is_dir(struct node n)
+{
+	const struct kid *kid = node_kid(n);
+	const struct leaf *l = node_leaf(n);
+
+	return kid ? kid->format != NULL : l ? l->kind == LEAF_DIR : true;
+}
+
+/* ---- directories ---- */
+
+/* The leaves of a directory are [first, end) of its unit. */
+struct range { uint32_t first, end; };
+
+static struct range leaves_of(struct node dir)
+{
+	const struct unit *u = dir.unit;
+	const struct leaf *l = node_leaf(dir);
+	uint16_t which = l ? (uint16_t)(l - u->leaves) : LEAF_TOP;
+	struct range r = { l ? l->index : 0, 0 };
+
+	for (r.end = r.first; r.end < u->nleaves && u->leaves[r.end].dir == which; r.end++)
+		;
+	return r;
+}
+
+/* A healthy unit has no errors.txt. */
+static bool hidden(struct tree *t, const struct unit *u, const struct leaf *l)
+{
+	bool none;
+
+	if (l->kind != LEAF_ERRORS)
+		return false;
+	pthread_mutex_lock(&t->lock);
+	none = !u->notes;
+	pthread_mutex_unlock(&t->lock);
+	return none;
+}
+
+static uint64_t dir_hash(struct node dir)
+{
+	const struct leaf *l = node_leaf(dir);
+	char name[NODE_NAME_MAX];
+
+	if (!l)
+		return dir.unit->hash;
+	leaf_name(dir.unit, l, name);
+	return hash_name(dir.unit->hash, name);
+}
+
+static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
+{
+	*out = (struct node){ u, i + 1 };
+	if (!u->kids[i].format)
+		return 0;
+	out->local = 0;
+	return unit_of_kid(t, u, i, &out->unit, NULL);
+}
+
+/* The first run of digits in a name: kids and leaves are found by it. */
+static bool name_number(const char *name, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	name += strcspn(name, "0123456789");
+	if (!*name)
+		return false;
+	for (; *name >= '0' && *name <= '9' && v <= UINT32_MAX; name++)
+		v = v * 10 + (uint64_t)(*name - '0');
+	*out = (uint32_t)v;
+	return v <= UINT32_MAX;
+}
+
+static bool numbered(const struct leaf *l)
+{
+	return l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG ||
+	       (l->kind == LEAF_DOC && (l->arg == DOC_MESH || l->arg == DOC_IMAGE || l->arg == DOC_CLIP));
+}
+
+int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out)
+{
+	struct unit *u = dir.unit;
+	char have[NODE_NAME_MAX];
+	uint32_t number = 0;
+	bool any;
+	struct range r;
+	int rc = is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
+
+	if (rc)
+		return rc;
+	any = name_number(name, &number);
+	if (!dir.local && any && number < u->nkids) {
+		kid_name(t, u, number, have);
+		if (!strcmp(have, name))
+			return kid_node(t, u, number, out);
+	}
+	r = leaves_of(dir);
+	for (uint32_t i = r.first; i < r.end; i++) {
+		const struct leaf *l = &u->leaves[i];
+
+		if (numbered(l) && !(any && l->index == number))
+			continue;
+		leaf_name(u, l, have);
+		if (!strcmp(have, name) && !hidden(t, u, l)) {
+			*out = (struct node){ u, leaf_local(u, i) };
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*fn)(void *ctx, const struct node_entry *),
+	      void *ctx)
+{
+	struct unit *u = dir.unit;
+	char name[NODE_NAME_MAX];
+	struct node_entry entry = { .name = name };
+	uint64_t hash, nkids;
+	struct range r;
+	int rc = is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
+
+	if (rc)
+		return rc;
+	hash = dir_hash(dir);
+	nkids = dir.local ? 0 : u->nkids;
+	for (; from < nkids && !rc; from++) {
+		kid_name(t, u, (uint32_t)from, name);
+		entry.dir = u->kids[from].format != NULL;
+		entry.ino = hash_name(hash, name);
+		entry.next = from + 1;
+		rc = nodes ? kid_node(t, u, (uint32_t)from, &entry.node) : 0;
+		rc = rc ? rc : fn(ctx, &entry);
+	}
+	r = leaves_of(dir);
+	for (; !rc && from - nkids < r.end - r.first; from++) {
+		uint32_t i = r.first + (uint32_t)(from - nkids);
+
+		if (hidden(t, u, &u->leaves[i]))
+			continue;
+		leaf_name(u, &u->leaves[i], name);
+		entry.dir = u->leaves[i].kind == LEAF_DIR;
+		entry.ino = hash_name(hash, name);
+		entry.next = from + 1;
+		entry.node = (struct node){ nodes ? u : NULL, leaf_local(u, i) };
+		rc = fn(ctx, &entry);
+	}
+	return rc;
+}
+
+bool node_may_appear(const char *name)
+{
+	return !strcmp(name, ERRORS_NAME);
+}
+
+int node_resolve(struct tree *t, const char *path, struct node *out)
+{
+	char name[NODE_NAME_MAX];
+
+	*out = tree_root(t);
+	for (;;) {
+		size_t n;
+		int rc;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (!n)
+			return 0;
+		if (n >= sizeof name)
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = 0;
+		path += n;
+		if (n == 1 && *name == '.')
+			continue;
+		rc = node_lookup(t, *out, name, out);
+		if (rc)
+			return rc;
+	}
+}
+
+/* ---- attributes ---- */
+
+static uint64_t node_ino(struct tree *t, struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+	const struct kid *kid = node_kid(n);
+	uint64_t hash = n.unit->hash;
+	char name[NODE_NAME_MAX];
+
+	if (!n.local)
+		return n.unit->id ? hash : 1;
+	if (kid) {
+		kid_name(t, n.unit, n.local - 1, name);
+	} else {
+		leaf_name(n.unit, l, name);
+		if (l->dir != LEAF_TOP)
+			hash = dir_hash((struct node){ n.unit, leaf_local(n.unit, l->dir) });
+	}
+	return hash_name(hash, name);
+}
+
+static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact, struct node_attr *out)
+{
+	uint32_t size = atomic_load_explicit(&l->size, memory_order_acquire);
+	struct cached *text;
+	struct buf lines = { 0 };
+
+	if (l->kind == LEAF_ERRORS) {
+		node_errors(t, n, &lines);
+		out->size = lines.len;
+		out->sized = true;
+		buf_free(&lines);
+		return;
+	}
+	if (l->kind == LEAF_WHOLE)
+		out->size = n.unit->src->size;
+	else if (size == SIZE_UNKNOWN && exact && !render_leaf(t, n.unit, l, &text, NULL)) {
+		out->size = rendered_text(text)->len;
+		cached_put(text);
+	} else if (size != SIZE_UNKNOWN && size != SIZE_FAILED)
+		out->size = size - 1;
+	out->sized = exact || l->kind == LEAF_WHOLE || size != SIZE_UNKNOWN;
+}
+
+static struct timespec node_mtime(const struct tree *t, const struct unit *u)
+{
+	struct timespec m = t->mtime;
+
+	m.tv_nsec += (long)atomic_load(&u->changes);
+	if (m.tv_nsec >= 1000000000) {
+		m.tv_sec++;
+		m.tv_nsec -= 1000000000;
+	}
+	return m;
+}
+
+void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
+{
+	const struct kid *kid = node_kid(n);
+	struct leaf *l = node_leaf(n);
+
+	*out = (struct node_attr){ .dir = is_dir(n), .ino = node_ino(t, n), .mtime = node_mtime(t, n.unit) };
+	if (out->dir)
+		out->sized = true;
+	else if (kid) {
+		out->size = kid->entry.size;
+		out->sized = true;
+	} else
+		leaf_size(t, n, l, exact, out);
+}
+
+/* ---- open files ---- */
+
+static int open_source(struct tree *t, struct node n, struct source **out, struct err *e)
+{
+	const struct kid *kid = node_kid(n);
+
+	if (!kid)
+		return leaf_source(t, n.unit, node_leaf(n), out, e);
+	*out = entry_source(n.unit->src, n.unit->format, &kid->entry);
+	return *out ? 0 : err_nomem(e);
+}
+
+static int open_errors(struct tree *t, struct node n, struct handle *h)
+{
+	struct buf lines = { 0 };
+
+	node_errors(t, n, &lines);
+	h->lines = lines;
+	h->size = lines.len;
+	return lines.bad ? -ENOMEM : 0;
+}
+
+int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
+{
+	struct leaf *l = node_leaf(n);
+	struct handle *h = calloc(1, sizeof *h);
+	int rc;
+
+	if (!h)
+		return err_nomem(e);
+	if (is_dir(n))
+		rc = err_set(e, EISDIR, "is a directory");
+	else if (l && l->kind == LEAF_ERRORS)
+		rc = open_errors(t, n, h);
+	else {
+		rc = open_source(t, n, &h->src, e);
+		if (rc == -ENOENT)
+			rc = render_leaf(t, n.unit, l, &h->text, e);
+	}
+	if (rc) {
+		handle_close(h);
+		return rc;
+	}
+	if (h->src)
+		h->size = h->src->size;
+	else if (h->text)
+		h->size = rendered_text(h->text)->len;
+	*out = h;
+	return 0;
+}
+
+void handle_close(struct handle *h)
+{
+	src_put(h->src);
+	cached_put(h->text);
+	buf_free(&h->lines);
+	free(h);
+}
+
+const void *handle_map(struct handle *h, size_t *n, uint64_t at)
+{
+	const uint8_t *text = h->text ? rendered_text(h->text)->p : h->lines.p;
+
+	if (at >= h->size)
+		*n = 0;
+	else if (*n > h->size - at)
+		*n = (size_t)(h->size - at);
+	if (!*n)
+		return "";
+	return h->src ? src_map(h->src, *n, at) : text + at;
+}
+
+int handle_read(struct handle *h, void *buf, size_t n, uint64_t at)
+{
+	const void *p = handle_map(h, &n, at);
+	int rc;
+
+	if (n > INT32_MAX)
+		n = INT32_MAX;
+	if (p && !h->src)
+		memcpy(buf, p, n);
+	rc = h->src && n ? src_pread(h->src, buf, n, at) : 0;
+	return rc ? rc : (int)n;
+}
+
+/* ---- messages ---- */
+
+void node_path(struct tree *t, struct node n, struct buf *out)
+{
+	const struct leaf *l = node_leaf(n);
+	char name[NODE_NAME_MAX];
+
+	if (!n.local) {
+		if (!n.unit->id)
+			return;
+		node_path(t, (struct node){ unit_at(t, n.unit->parent), 0 }, out);
+		kid_name(t, unit_at(t, n.unit->parent), n.unit->index, name);
+	} else {
+		node_path(t, l && l->dir != LEAF_TOP ? (struct node){ n.unit, leaf_local(n.unit, l->dir) } :
+			  (struct node){ n.unit, 0 }, out);
+		if (l)
+			leaf_name(n.unit, l, name);
+		else
+			kid_name(t, n.unit, n.local - 1, name);
+	}
+	if (out->len)
+		buf_char(out, '/');
+	buf_str(out, name);
+}
+
+void node_errors(struct tree *t, struct node n, struct buf *out)
+{
+	pthread_mutex_lock(&t->lock);
+	for (const struct note *note = n.unit->notes; note; note = note->next) {
+		buf_str(out, note->text);
+		buf_char(out, '\n');
+	}
+	pthread_mutex_unlock(&t->lock);
+}

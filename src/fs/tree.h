@@ -1,0 +1,105 @@
+/* The tree that a mount, `ls`, `cat` and `extract` show.
+ *
+ * A *unit* is a directory with an opened entry behind it: a container or a model. Units are made when they are first
+ * looked up and live until the tree is closed. What a unit holds is its *locals*: number 0 is its own directory, then
+ * one per entry of a container, then its leaves, the files and directories a view adds. A leaf is 12 bytes and has no
+ * name of its own: names are printed from kind and number. So the nodes of a large archive, a million and more, cost
+ * about as much as one picture, and a walk over all of them renders nothing.
+ *
+ * A node is a unit and a local. Its number (node_id) is the FUSE inode; st_ino is a hash of the path, so that it is
+ * the same after a remount. Directory positions are positions in the listing. Any function may be called on any
+ * thread. */
+#ifndef MODELFS_TREE_H
+#define MODELFS_TREE_H
+
+#include <time.h>
+
+#include "cache.h"
+#include "format.h"
+
+#define NODE_NAME_MAX 256
+
+struct tree;
+struct unit;
+struct names;
+
+struct node {
+	struct unit *unit;
+	uint32_t local;
+};
+
+struct tree_options {
+	const char *names;                     /* names file, or NULL */
+	size_t cache;                          /* bytes */
+};
+
+struct tree_counts {
+	uint64_t rendered;                     /* texts and pictures made */
+	uint32_t units;
+};
+
+/* Opens SOURCE: recognises it and reads its table. */
+int tree_open(const char *path, const struct tree_options *opt, struct tree **out, struct err *e);
+void tree_close(struct tree *t);
+struct node tree_root(struct tree *t);
+const char *tree_path(const struct tree *t);
+struct source *tree_source(const struct tree *t);
+struct tree_counts tree_count(const struct tree *t);
+
+/* fn hears of directories whose listing changed (errors.txt appeared), with no lock held. */
+void tree_watch(struct tree *t, void (*fn)(void *ctx, uint64_t id), void *ctx);
+
+/* A node's number and back; the root's is 1. */
+uint64_t node_id(struct node n);
+bool node_from_id(struct tree *t, uint64_t id, struct node *out);
+
+struct node_attr {
+	bool dir;
+	bool sized;                            /* size is known; always for directories (0) */
+	uint64_t size, ino;
+	struct timespec mtime;
+};
+
+/* exact: renders the text when its size is not known yet. A file that cannot be made has size 0. */
+void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out);
+/* ENOENT, ENOTDIR, ENOMEM. */
+int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out);
+/* Whether a name that is absent now may be there at the next look. */
+bool node_may_appear(const char *name);
+int node_resolve(struct tree *t, const char *path, struct node *out);
+
+struct node_entry {
+	const char *name;
+	bool dir;
+	uint64_t ino, next;                    /* next: where the listing goes on behind this entry */
+	struct node node;                      /* unit NULL unless asked for */
+};
+/* Calls fn for the children of dir from position `from` on until it returns other than 0. nodes: fill in node too, which
+ * makes the units of directories. */
+int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*fn)(void *ctx, const struct node_entry *),
+	      void *ctx);
+
+/* An open file: bytes of the archive, or a rendered text. */
+struct handle {
+	struct source *src;
+	struct cached *text;
+	struct buf lines;                      /* errors.txt, as it was when opened */
+	uint64_t size;
+};
+int node_open(struct tree *t, struct node n, struct handle **out, struct err *e);      /* EISDIR, EIO and reasons */
+void handle_close(struct handle *h);
+/* The bytes where they lie, or NULL: then handle_read() copies them. n is cut to what the file has; 0 at its end. */
+const void *handle_map(struct handle *h, size_t *n, uint64_t at);
+int handle_read(struct handle *h, void *buf, size_t n, uint64_t at);                   /* bytes read, or -errno */
+
+/* Path of a node below the root, for messages. */
+void node_path(struct tree *t, struct node n, struct buf *out);
+/* The lines of a unit's errors.txt; empty when it is healthy. Unit of n. */
+void node_errors(struct tree *t, struct node n, struct buf *out);
+
+/* The children of a unit are known from then on. */
+int unit_fill(struct tree *t, struct unit *u, struct err *e);
+/* The opened entry behind a unit; it lasts until cached_put(*hold). */
+int unit_object(struct tree *t, struct unit *u, struct cached **hold, struct object **out, struct err *e);
+
+#endif

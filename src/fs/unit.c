@@ -1,0 +1,253 @@
+/* Units: made on demand, filled once, never moved. */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit *unit_at(const struct tree *t, uint32_t id)
+{
+	return &t->chunk[id / UNIT_CHUNK][id % UNIT_CHUNK];
+}
+
+uint64_t hash_name(uint64_t parent, const char *name)
+{
+	uint64_t h = parent ^ 0xcbf29ce484222325u;
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
+	/* The last characters of a name must reach the high bits too. */
+	h ^= h >> 29;
+	h *= 0xbf58476d1ce4e5b9u;
+	return h ^ h >> 32;
+}
+
+/* ---- what lies behind an entry ---- */
+
+/* The unit among u and its parents that is an entry of a container whose order means something, or NULL. */
+static struct unit *in_order(const struct tree *t, const struct unit *u)
+{
+	for (; u->id; u = unit_at(t, u->parent)) {
+		const struct container_ops *c = unit_at(t, u->parent)->format->container;
+
+		if (c && c->in_order)
+			return unit_at(t, u->id);
+	}
+	return NULL;
+}
+
+/* The entry k behind that one, with its container in *in; NULL when there is none. */
+static struct kid *kid_behind(const struct tree *t, const struct unit *u, unsigned k, struct unit **in)
+{
+	const struct unit *at = in_order(t, u);
+
+	if (!at)
+		return NULL;
+	*in = unit_at(t, at->parent);
+	return k < (*in)->nkids - at->index ? &(*in)->kids[at->index + k] : NULL;
+}
+
+/* What an object sees behind itself; for a file of its own, the file beside it. */
+static struct source *follow(const struct surroundings *s, unsigned k, struct err *e)
+{
+	const struct unit *u = (const struct unit *)s;
+	struct source *src = NULL;
+	struct unit *in = NULL;
+	const struct kid *kid = kid_behind(u->tree, u, k, &in);
+
+	if (kid && kid->entry.size) {
+		src = entry_source(in->src, in->format, &kid->entry);
+		if (!src)
+			err_nomem(e);
+	} else if (!in && k == 1 && u->format->behind) {
+		src = tree_beside(u->tree, u->format->behind);
+	}
+	return src;
+}
+
+/* ---- making units; with the lock held ---- */
+
+static int new_unit(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
+		    uint64_t hash, struct unit **out)
+{
+	uint32_t id = atomic_load_explicit(&t->nunits, memory_order_relaxed);
+	struct unit *u;
+
+	if (id == UNIT_CHUNKS * UNIT_CHUNK)
+		return -EFBIG;
+	if (!t->chunk[id / UNIT_CHUNK]) {
+		t->chunk[id / UNIT_CHUNK] = calloc(UNIT_CHUNK, sizeof *u);
+		if (!t->chunk[id / UNIT_CHUNK])
+			return -ENOMEM;
+	}
+	u = unit_at(t, id);
+	u->around.following = follow;
+	u->tree = t;
+	u->format = format;
+	u->src = src_ref(src);
+	u->hash = hash;
+	u->id = id;
+	u->parent = parent;
+	u->index = index;
+	u->depth = id ? (uint8_t)(unit_at(t, parent)->depth + 1) : 0;
+	atomic_store_explicit(&t->nunits, id + 1, memory_order_release);
+	*out = u;
+	return 0;
+}
+
+int unit_new(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
+	     uint64_t hash, struct unit **out, struct err *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&t->lock);
+	rc = new_unit(t, format, src, parent, index, hash, out);
+	pthread_mutex_unlock(&t->lock);
+	return rc ? err_set(e, -rc, "%s", rc == -EFBIG ? "more than 4 million directories" : "out of memory") : 0;
+}
+
+static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **out);
+
+/* The k-th model of a container with companions goes with its k-th skeleton, bank and pack, or the last there is. */
+static void set_mates(struct tree *t, struct unit *u, struct unit *model)
+{
+	uint32_t rank = 0, seen[ROLE_COUNT] = { 0 }, pick[ROLE_COUNT] = { 0 };
+	struct unit *mate;
+
+	for (uint32_t i = 0; i < model->index; i++)
+		rank += u->kids[i].format && u->kids[i].format->role == ROLE_MODEL;
+	for (uint32_t i = 0; i < u->nkids; i++) {
+		unsigned role = u->kids[i].format ? u->kids[i].format->role : ROLE_NONE;
+
+		if (role > ROLE_MODEL && seen[role]++ <= rank)
+			pick[role] = i + 1;
+	}
+	for (unsigned role = ROLE_MODEL + 1; role < ROLE_COUNT; role++)
+		if (pick[role] && !kid_unit(t, u, pick[role] - 1, &mate))
+			model->mate[role] = mate->id;
+}
+
+static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **out)
+{
+	struct kid *kid = &u->kids[i];
+	char name[NODE_NAME_MAX];
+	struct source *src;
+	int rc;
+
+	if (kid->unit) {
+		*out = unit_at(t, kid->unit);
+		return 0;
+	}
+	src = entry_source(u->src, u->format, &kid->entry);
+	if (!src)
+		return -ENOMEM;
+	kid_name(t, u, i, name);
+	rc = new_unit(t, kid->format, src, u->id, i, hash_name(u->hash, name), out);
+	src_put(src);
+	if (rc)
+		return rc;
+	kid->unit = (*out)->id;
+	if (u->format->container->companions && kid->format->role == ROLE_MODEL)
+		set_mates(t, u, *out);
+	return 0;
+}
+
+int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e)
+{
+	int rc;
+
+	pthread_mutex_lock(&t->lock);
+	rc = kid_unit(t, u, i, out);
+	pthread_mutex_unlock(&t->lock);
+	return rc ? err_set(e, -rc, "%s", rc == -EFBIG ? "more than 4 million directories" : "out of memory") : 0;
+}
+
+/* An animation pack right behind the geometry in DATA.BIN belongs to the model (spec/mhp.md 2.2). */
+static void find_pack_behind(struct tree *t, struct unit *u)
+{
+	struct unit *in, *pack;
+	const struct kid *kid = kid_behind(t, u, 2, &in);
+
+	if (kid && kid->format && kid->format->role == ROLE_ANIMATIONS &&
+	    !unit_of_kid(t, in, (uint32_t)(kid - in->kids), &pack, NULL))
+		u->mate[ROLE_ANIMATIONS] = pack->id;
+}
+
+struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role)
+{
+	struct unit *mate = role && u->mate[role] ? unit_at(t, u->mate[role]) : NULL;
+
+	return mate && !unit_fill(t, mate, NULL) ? mate : NULL;
+}
+
+/* ---- notes ---- */
+
+void unit_note(struct tree *t, struct unit *u, const char *text)
+{
+	struct note **p, *fresh = malloc(sizeof *fresh + strlen(text) + 1);
+	bool changed = false;
+
+	pthread_mutex_lock(&t->lock);
+	for (p = &u->notes; *p && strcmp((*p)->text, text); p = &(*p)->next)
+		;
+	if (!*p && fresh) {
+		fresh->next = NULL;
+		strcpy(fresh->text, text);
+		*p = fresh;
+		fresh = NULL;
+		/* Before that nobody has seen the listing. */
+		changed = atomic_load(&u->state) == UNIT_READY;
+		atomic_fetch_add(&u->changes, changed);
+	}
+	pthread_mutex_unlock(&t->lock);
+	free(fresh);
+	if (changed && t->changed)
+		t->changed(t->changed_ctx, node_id((struct node){ u, 0 }));
+}
+
+/* ---- filling ---- */
+
+static int fill(struct tree *t, struct unit *u, struct err *e)
+{
+	struct object *o;
+	int rc = object_open(u->format, u->src, &u->around, &o, e);
+
+	if (rc)
+		return rc;
+	u->variant = o->variant;
+	if (u->format->container)
+		rc = layout_container(t, u, o, e);
+	if (o->behind && !u->mate[ROLE_ANIMATIONS])
+		find_pack_behind(t, u);
+	if (!rc)
+		rc = layout_model(t, u, o, e);
+	for (const struct fault *f = o->faults; f && !rc; f = f->next)
+		unit_note(t, u, f->text);
+	object_close(o);
+	return rc;
+}
+
+int unit_fill(struct tree *t, struct unit *u, struct err *e)
+{
+	int rc;
+
+	if (atomic_load_explicit(&u->state, memory_order_acquire) == UNIT_READY)
+		return 0;
+	pthread_mutex_lock(&t->lock);
+	while (atomic_load(&u->state) == UNIT_BUSY)
+		pthread_cond_wait(&t->filled, &t->lock);
+	if (atomic_load(&u->state) == UNIT_READY) {
+		pthread_mutex_unlock(&t->lock);
+		return 0;
+	}
+	atomic_store(&u->state, UNIT_BUSY);
+	pthread_mutex_unlock(&t->lock);
+
+	rc = fill(t, u, e);
+
+	pthread_mutex_lock(&t->lock);
+	atomic_store_explicit(&u->state, rc ? UNIT_EMPTY : UNIT_READY, memory_order_release);
+	pthread_cond_broadcast(&t->filled);
+	pthread_mutex_unlock(&t->lock);
+	return rc;
+}

@@ -1,0 +1,122 @@
+/* Inside the tree: units, entries, leaves. Only tree.c, unit.c, layout.c, render.c and cmd.c look in here. */
+#ifndef MODELFS_UNIT_H
+#define MODELFS_UNIT_H
+
+#include <pthread.h>
+
+#include "tree.h"
+
+/* One entry of a container. */
+struct kid {
+	struct entry entry;
+	const struct format *format;           /* NULL: a plain file */
+	const char *ext;
+	uint32_t unit;                         /* 0 while it has none */
+};
+
+enum leaf_kind {
+	LEAF_DIR,                              /* arg: enum leaf_dir; index: its first child */
+	LEAF_SECTION_YAML,                     /* arg: section */
+	LEAF_DOC,                              /* arg: enum doc_kind; index: mesh, image, clip */
+	LEAF_OBJ, LEAF_MTL, LEAF_WEIGHTS,      /* index: mesh */
+	LEAF_PNG,                              /* index: image */
+	LEAF_WHOLE,
+	LEAF_SECTION_RAW,                      /* arg: section */
+	LEAF_GAP,                              /* index: in unit->gaps */
+	LEAF_ERRORS
+};
+enum leaf_dir { LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATIONS, LEAF_DIR_CLIPS, LEAF_DIR_RAW };
+
+#define LEAF_TOP 0xffffu                       /* dir of a leaf in the unit's own directory */
+#define SIZE_UNKNOWN 0u
+#define SIZE_FAILED 0xffffffffu                /* cannot be made: shown as empty, EIO when opened */
+
+struct leaf {
+	uint32_t index;
+	_Atomic uint32_t size;                 /* bytes + 1, or SIZE_UNKNOWN, SIZE_FAILED */
+	uint16_t dir;                          /* leaf number of its directory; children of a directory lie together */
+	/* role: where the contents come from; 0 the unit itself, else the companion of that role. */
+	uint8_t kind : 5, role : 3;
+	uint8_t arg;
+};
+
+struct gap { uint64_t at, size; };
+
+/* A line of errors.txt. */
+struct note { struct note *next; char text[]; };
+
+enum unit_state { UNIT_EMPTY, UNIT_BUSY, UNIT_READY };
+
+struct unit {
+	struct surroundings around;            /* first: a format's look behind leads back to the unit */
+	struct tree *tree;
+	const struct format *format;
+	const struct variant *variant;         /* once READY */
+	struct source *src;
+	uint64_t hash;                         /* of the path */
+	uint32_t id, parent, index;            /* index: entry number in the parent */
+	uint32_t nkids, nleaves, ngaps;        /* once READY */
+	struct kid *kids;
+	struct leaf *leaves;
+	struct gap *gaps;
+	uint32_t mate[ROLE_COUNT];             /* companions' units; 0: none */
+	struct note *notes;                    /* under tree->lock */
+	_Atomic uint32_t changes;              /* nanoseconds added to the modification time */
+	_Atomic uint8_t state;
+	uint8_t depth;
+};
+
+#define UNIT_CHUNK 256u
+#define UNIT_CHUNKS 16384u                     /* times UNIT_CHUNK: 4M units */
+
+struct tree {
+	struct source *src;
+	char *path;
+	const char *name;                      /* last part of path */
+	struct timespec mtime;
+	struct names *names;
+	struct cache *cache;
+	pthread_mutex_t lock;                  /* units, states, notes; never held while reading or rendering */
+	pthread_cond_t filled;
+	_Atomic uint32_t nunits;
+	_Atomic uint64_t rendered;
+	void (*changed)(void *ctx, uint64_t id);       /* tree_watch() */
+	void *changed_ctx;
+	struct unit *chunk[UNIT_CHUNKS];
+};
+
+/* unit.c */
+struct unit *unit_at(const struct tree *t, uint32_t id);
+int unit_new(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
+	     uint64_t hash, struct unit **out, struct err *e);
+/* The unit of a kid that is a directory, made when it has none. */
+int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e);
+void unit_note(struct tree *t, struct unit *u, const char *text);      /* adds a line unless it is there */
+uint64_t hash_name(uint64_t parent, const char *name);
+/* The companion of that role, filled; NULL when there is none or it cannot be. */
+struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
+
+/* tree.c */
+/* The file beside a lone SOURCE with this extension; NULL when there is none. */
+struct source *tree_beside(const struct tree *t, const char *ext);
+
+/* layout.c */
+int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e);
+int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e);
+void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
+#define ERRORS_NAME "errors.txt"
+void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX]);
+
+/* render.c */
+/* The text of a leaf; one reference. */
+int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e);
+const struct buf *rendered_text(const struct cached *c);
+/* Source of a leaf that shows bytes of the archive; one reference. -ENOENT: it is a rendered one. */
+int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e);
+
+/* names.c */
+int names_read(const char *path, struct names **out, struct err *e);
+const char *names_get(const struct names *n, uint32_t index);          /* NULL: no label */
+void names_free(struct names *n);
+
+#endif
