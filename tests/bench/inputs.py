@@ -1,0 +1,196 @@
+"""What run.py measures: programs and archives, made once and kept in the work folder.
+
+BIG.BIN        6,602 encrypted PACs with models, 500 MB, by mkbig
+PLAIN.BIN      a DATA.BIN without encryption: as many plain files of the same sizes and one of 64 MiB; PLAIN.BIN.idx is the
+               index that lets limitfs serve the same bytes under the same names
+CODED.BIN      the same files, encrypted
+big.pmo        one model whose mesh 0 is a long text
+NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
+"""
+import array
+import io
+import os
+import random
+import subprocess
+import sys
+import tarfile
+
+BLOCK = 2048
+BIG_FILES, BIG_PAIRS, BIG_MB = 6602, 812, 500      # as mkbig writes them
+LONG = 64 << 20
+MAGIC = b'\xfe\xca'                                # of no format
+MHFU_PLAIN = {42, 43, *range(46, 63)}              # files an encrypted archive of another length than the known ones has plain
+HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
+
+
+class Inputs:
+    def __init__(self, work, shared, cc):
+        self.work, self.shared, self.cc = work, shared, cc
+        os.makedirs(work, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.work, name)
+
+    def make(self, name, write):
+        """The file, written by write(path) unless it is there; a half-written one never is."""
+        path = self.path(name)
+        if not os.path.exists(path):
+            print(f'making {name}', file=sys.stderr)
+            write(path + '.part')
+            os.rename(path + '.part', path)
+        return path
+
+    # ---- programs of the reference folder
+
+    def program(self, source, *libs):
+        name = os.path.basename(source)[:-2]
+        source = os.path.join(self.shared, source)
+        return self.make(name, lambda to: subprocess.run([self.cc, '-O2', '-o', to, source, *libs], check=True))
+
+    def limitfs(self):
+        libs = subprocess.run(['pkg-config', '--cflags', '--libs', 'fuse3'], check=True, capture_output=True, text=True).stdout
+        return self.program('bench/limitfs.c', *libs.split())
+
+    def fsbench(self):
+        return self.program('bench/fsbench.c')
+
+    # ---- archives
+
+    def big(self):
+        pool = self.path('pool')
+        if not os.path.isdir(pool):
+            tool = os.path.join(self.shared, 'corpus/mhp/mkmhp.py')
+            subprocess.run([sys.executable, '-B', tool, self.work, '--what', 'pool'], check=True)
+        mkbig = self.program('corpus/mhp/mkbig.c')
+        table = os.path.join(self.shared, 'spec/data/mhp_databin_encode.hex')
+        pacs = sorted(os.path.join(pool, f) for f in os.listdir(pool))
+
+        def write(to):
+            subprocess.run([mkbig, '-m', str(BIG_MB), '-t', table, to, *pacs], check=True, stdout=sys.stderr)
+            os.rename(to + '.list', self.path('BIG.BIN.list'))
+        return self.make('BIG.BIN', write)
+
+    def big_sizes(self):
+        self.big()
+        with open(self.path('BIG.BIN.list')) as f:
+            return [int(line.split('\t')[2]) for line in f]
+
+    def big_offsets(self):
+        """Where every file of BIG.BIN begins, in bytes."""
+        at = blocks(4 * (BIG_FILES + 1) + 8 * BIG_PAIRS)
+        out = []
+        for size in self.big_sizes():
+            out.append(at * BLOCK)
+            at += blocks(size)
+        return out
+
+    def twin_slots(self):
+        """Blocks of every file of PLAIN.BIN and CODED.BIN; the last is the long one."""
+        return [blocks(size) for size in self.big_sizes()] + [LONG // BLOCK]
+
+    def plain(self):
+        slots = self.twin_slots()
+        path = self.make('PLAIN.BIN', lambda to: write_archive(to, slots, None))
+
+        def write(to):
+            at = table_blocks(len(slots))
+            with open(to, 'w') as f:
+                for i, slot in enumerate(slots):
+                    f.write('%d %d %05d.bin\n' % (at * BLOCK, slot * BLOCK, i))
+                    at += slot
+        self.make('PLAIN.BIN.idx', write)
+        return path
+
+    def coded(self):
+        cipher = Cipher(os.path.join(self.shared, 'spec/data/mhp_databin_encode.hex'))
+        return self.make('CODED.BIN', lambda to: write_archive(to, self.twin_slots(), cipher))
+
+    def long_name(self):
+        return '%05d.bin' % (len(self.twin_slots()) - 1)
+
+    def big_model(self):
+        return self.make('big.pmo', self.write_model)
+
+    def write_model(self, to):
+        sys.path.insert(0, os.path.join(self.shared, 'corpus/mhp'))
+        sys.dont_write_bytecode = True
+        import mkmhp
+        rng = random.Random(1)
+        groups = [mkmhp.new_group(rng, mkmhp.Fmt(nw=2, idx=2), 200, 200, 'sl', bones=4) for _ in range(3)]
+        model = mkmhp.Model('1.0', [mkmhp.Mesh(groups, [0])], mkmhp.some_materials(rng, 1, 1), (123.4, 56.7, 89.1))
+        with open(to, 'wb') as f:
+            f.write(mkmhp.write_pmo(model)[0])
+
+    def squash(self, name, entries):
+        """A squashfs of the names in entries, pairs (is a directory, path)."""
+        def write(to):
+            packer = subprocess.Popen(['mksquashfs', '-', to, '-tar', '-quiet', '-no-progress', '-all-root'],
+                                      stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+            with tarfile.open(fileobj=packer.stdin, mode='w|', format=tarfile.GNU_FORMAT) as tar:
+                for is_dir, path in entries:
+                    info = tarfile.TarInfo(path)
+                    info.type, info.mode = (tarfile.DIRTYPE, 0o755) if is_dir else (tarfile.REGTYPE, 0o444)
+                    tar.addfile(info, io.BytesIO())
+            packer.stdin.close()
+            if packer.wait():
+                raise RuntimeError('mksquashfs failed')
+        return self.make(name + '.sqfs', write)
+
+
+def blocks(size):
+    return -(-size // BLOCK)
+
+
+def table_blocks(files):
+    return blocks(4 * (files + 1))
+
+
+def write_archive(to, slots, cipher):
+    """A DATA.BIN of plain files, the same bytes with and without a cipher."""
+    rng = random.Random(1)
+    at = table_blocks(len(slots))
+    starts = array.array('I', [at])
+    for slot in slots:
+        starts.append(starts[-1] + slot)
+    table = starts.tobytes().ljust(at * BLOCK, b'\xff')        # what follows can be no pair
+    with open(to, 'wb') as f:
+        f.write(cipher.encrypt(table, 0) if cipher else table)
+        for i, slot in enumerate(slots):
+            data = MAGIC + rng.randbytes(slot * BLOCK - len(MAGIC))
+            f.write(cipher.encrypt(data, starts[i]) if cipher and i not in MHFU_PLAIN else data)
+
+
+class Cipher:
+    """The cipher of spec/mhp.md 1.2, many words at a time: each half of the key walks along one cycle."""
+
+    def __init__(self, table):
+        with open(table) as f:
+            self.encode = bytes.fromhex(''.join(line for line in f if not line.startswith('#')))
+        self.hi, self.lo = Walk(HI_STEP, HI_MOD), Walk(LO_STEP, LO_MOD)
+
+    def encrypt(self, data, start):
+        hi = self.hi.run(start >> 16 or HI_STEP, len(data) // 4)
+        lo = self.lo.run(start & 0xFFFF or LO_STEP, len(data) // 4)
+        key = bytearray(len(data))
+        key[0::4], key[1::4], key[2::4], key[3::4] = lo[0::2], lo[1::2], hi[0::2], hi[1::2]
+        mixed = int.from_bytes(data, 'little') ^ int.from_bytes(key, 'little')
+        return mixed.to_bytes(len(data), 'little').translate(self.encode)
+
+
+class Walk:
+    def __init__(self, step, mod):
+        self.mod, self.place, at = mod, {}, 1
+        cycle = array.array('H')
+        for i in range(mod - 1):
+            self.place[at] = i
+            cycle.append(at)
+            at = at * step % mod
+        self.cycle = cycle.tobytes()
+
+    def run(self, state, n):
+        """The n 16-bit states after this one."""
+        if state % self.mod == 0:
+            return bytes(2 * n)
+        at = 2 * (self.place[state % self.mod] + 1) % len(self.cycle)
+        turns = (at + 2 * n) // len(self.cycle) + 1
+        return (self.cycle * turns)[at:at + 2 * n] if turns > 1 else self.cycle[at:at + 2 * n]

@@ -1,0 +1,63 @@
+/* Any file as SOURCE: recognise it, list everything, make every text, read every file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define NODES_MOST 3000u                       /* a wide archive is many times the same */
+
+struct walk { struct tree *t; unsigned n; uint8_t room[65536]; };
+
+static void read_file(struct walk *w, struct node n)
+{
+	struct node_attr a;
+	struct handle *h;
+	uint64_t at = 0;
+	int got;
+
+	node_attr(w->t, n, true, &a);
+	if (node_open(w->t, n, &h, NULL))
+		return;
+	while ((got = handle_read(h, w->room, sizeof w->room, at)) > 0)
+		at += (uint64_t)got;
+	if (a.size != h->size || (got == 0 && at != h->size))
+		abort();
+	handle_close(h);
+}
+
+static int visit(void *ctx, const struct node_entry *e)
+{
+	struct walk *w = ctx;
+
+	if (w->n++ > NODES_MOST)
+		return 1;
+	if (e->dir)
+		return node_list(w->t, e->node, 0, true, visit, w);
+	read_file(w, e->node);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static char path[] = "/tmp/modelfs-fuzz-XXXXXX";
+	static struct walk w;
+	static int fd;
+	struct tree_options opt = { .cache = 1 << 20 };
+
+	if (!fd) {
+		fd = mkstemp(path);
+		if (fd < 0)
+			abort();
+	}
+	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
+		abort();
+	w.n = 0;
+	if (!tree_open(path, &opt, &w.t, NULL)) {
+		node_list(w.t, tree_root(w.t), 0, true, visit, &w);
+		tree_close(w.t);
+	}
+	return 0;
+}
