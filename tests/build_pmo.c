@@ -300,7 +300,6 @@ void expect_faces(const struct geo_mesh *g, const uint32_t (*want)[3], uint32_t 
 }
 
 const float ones[4] = { 1, 1, 1, 1 }, zeros[4] = { 0 };
-
 const int8_t points[3 * 64];
 
 void model_draw(struct model *m, const uint8_t *indices, size_t n, const uint32_t *draw)

@@ -365,6 +365,7 @@ static void test_clip_heads(void **state)
 	GONE(mhfu, 8, 4, 0, "clip 0 at 0x4: a slot leads here, expected 0x28 to 0x7c");
 	GONE(mhfu, 8, 0x80, 1, "clip 1 at 0x80: a slot leads here, expected 0x28 to 0x7c");
 	GONE(mhfu, 31, 0x80000003, 1, "clip 1 at 0x7c: tag 0x80000003, expected 0x80000002");
+	GONE(mhfu, 10, 0, 0, "clip 0 at 0x28: tag 0x00000000, expected 0x80000002");
 	GONE(mhfu, 11, 0xfffffff0, 0, "clip 0 at 0x28: 4294967280 tracks of at least 12 bytes end past its 84");
 	GONE(mhfu, 12, 0xfffffff0, 0, "clip 0 at 0x28: size 4294967280, expected 20 to 104");
 	GONE(mhfu, 12, 19, 0, "clip 0 at 0x28: size 19, expected 20 to 104");

@@ -54,7 +54,7 @@ static unsigned get(struct cache *c, struct wish w)
 
 static void test_least_recently_used(void **state)
 {
-	struct cache *c = cache_new(5000);
+	struct cache *c = cache_new(5000, NULL);
 
 	(void)state;
 	made = dropped = 0;
@@ -75,7 +75,7 @@ static void test_least_recently_used(void **state)
 
 static void test_larger_than_the_limit(void **state)
 {
-	struct cache *c = cache_new(100);
+	struct cache *c = cache_new(100, NULL);
 	struct cache_key key = { .unit = 1 };
 	struct wish w = { .number = 7, .cost = 100000 };
 	struct cached *v;
@@ -92,7 +92,7 @@ static void test_larger_than_the_limit(void **state)
 
 static void test_failures(void **state)
 {
-	struct cache *c = cache_new(1000);
+	struct cache *c = cache_new(1000, NULL);
 	struct cache_key key = { .unit = 1 };
 	struct wish w = { .number = 1, .cost = 10, .fail = EBADMSG };
 	struct cached *v;
@@ -125,7 +125,7 @@ static void *reader(void *c)
 
 static void test_threads(void **state)
 {
-	struct cache *c = cache_new(3000);
+	struct cache *c = cache_new(3000, NULL);
 	pthread_t t[8];
 
 	(void)state;
@@ -147,7 +147,7 @@ static void *asker(void *c)
 
 static void test_made_once(void **state)
 {
-	struct cache *c = cache_new(3000);
+	struct cache *c = cache_new(3000, NULL);
 	pthread_t t[8];
 
 	(void)state;

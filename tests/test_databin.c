@@ -180,7 +180,7 @@ static void test_layouts(void **state)
 /* A plain file beyond the lists of an archive that is only taken for MHFU is known by its first bytes. */
 static void test_plain_by_magic(void **state)
 {
-	static const char *const magics[] = { "~PSP..", "\x7f" "ELF..", "PSMF.." };
+	static const char *const magics[] = { "~PSP..", "\177ELF..", "PSMF.." };
 	struct build_file files[95] = { 0 };
 	struct archive a;
 

@@ -1,12 +1,9 @@
 /* PMO models: vertices, triangles, skin. */
-#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,8 +11,6 @@
 #include "build_pmo.h"
 #include "cursor.h"
 #include "ge.h"
-
-extern const struct format fmt_pmo;
 
 /* ---- vertices ---- */
 

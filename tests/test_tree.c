@@ -67,13 +67,13 @@ static void check_file(struct seen *s, struct node n)
 	node_attr(s->t, n, true, &before);
 	assert_true(before.sized);
 	assert_int_equal(node_open(s->t, n, &h, NULL), 0);
-	assert_int_equal(h->size, before.size);
-	p = malloc(h->size + 1);
-	assert_int_equal(handle_read(h, p, h->size + 1, 0), h->size);
-	assert_int_equal(handle_read(h, p, 1, h->size), 0);
+	assert_int_equal(handle_size(h), before.size);
+	p = malloc(handle_size(h) + 1);
+	assert_int_equal(handle_read(h, p, handle_size(h) + 1, 0), handle_size(h));
+	assert_int_equal(handle_read(h, p, 1, handle_size(h)), 0);
 	assert_int_equal(handle_read(h, p, 1, UINT64_MAX), 0);
 	free(p);
-	handle_close(h);
+	handle_put(h);
 	node_attr(s->t, n, false, &after);
 	assert_true(after.sized);              /* remembered, whether or not it is still cached */
 	assert_int_equal(after.size, before.size);

@@ -178,47 +178,64 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The distinct offsets in the slots. They are stored in order of first use, which mostly is the order in the file. */
-static int find_clips(struct object *o, struct anm_pack *p, struct err *e)
+/* The offsets in n slots, ascending and each once, into at. Slots are in order of first use, which mostly is the order
+ * in the file. */
+static uint32_t distinct_clips(uint32_t *at, const uint8_t *raw, uint32_t n)
 {
-	struct arena a = { 0 };
-	uint8_t *raw = arena_alloc(&a, p->nslots, 4);
-	uint32_t *at = arena_alloc(&o->arena, p->nslots, sizeof *at), n = 0;
+	uint32_t used = 0, distinct = 0;
 	bool sorted = true;
-	int rc = raw && at ? mhp_read(o, p->slots_at, raw, (size_t)p->nslots * 4, "slots", e) : err_nomem(e);
 
-	for (uint32_t i = 0; i < p->nslots && !rc; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		uint32_t target = le_u32(raw + 4 * (size_t)i);
 
-		if (target == NO_CLIP || (n && target == at[n - 1]))
+		if (target == NO_CLIP || (used && target == at[used - 1]))
 			continue;
-		sorted = sorted && (!n || target > at[n - 1]);
-		at[n++] = target;
+		sorted = sorted && (!used || target > at[used - 1]);
+		at[used++] = target;
 	}
-	arena_free(&a);
 	if (!sorted)
-		qsort(at, n, sizeof *at, ascending);
-	for (uint32_t i = 0; i < n; i++)
-		if (!p->nclips || at[i] != at[p->nclips - 1])
-			at[p->nclips++] = at[i];
-	p->at = at;
+		qsort(at, used, sizeof *at, ascending);
+	for (uint32_t i = 0; i < used; i++)
+		if (!distinct || at[i] != at[distinct - 1])
+			at[distinct++] = at[i];
+	return distinct;
+}
+
+static int find_clips(struct object *o, struct anm_pack *p, struct err *e)
+{
+	uint32_t *at = malloc((size_t)p->nslots * sizeof *at);
+	uint8_t *raw = malloc((size_t)p->nslots * 4);
+	int rc = raw && at ? mhp_read(o, p->slots_at, raw, (size_t)p->nslots * 4, "slots", e) : err_nomem(e);
+
+	if (!rc) {
+		p->nclips = distinct_clips(at, raw, p->nslots);
+		p->at = arena_alloc(&o->arena, p->nclips, sizeof *at);
+		if (p->at && p->nclips)
+			memcpy(p->at, at, p->nclips * sizeof *at);
+		rc = p->at ? 0 : err_nomem(e);
+	}
+	free(at);
+	free(raw);
 	return rc;
 }
 
-/* The first clip tells the game. */
+/* The first clip tells the game: MHP3rd has no tag. A second and third are asked so that one damaged clip costs only
+ * itself. */
 static int find_game(struct object *o, struct anm_pack *p, struct err *e)
 {
+	unsigned asked = 0;
 	uint8_t word[4];
 	int rc;
 
 	p->game = ANM_UNKNOWN;
-	for (uint32_t i = 0; i < p->nclips; i++) {
+	for (uint32_t i = 0; i < p->nclips && asked < 3 && p->game != ANM_MHFU; i++) {
 		if (p->at[i] < p->clips_at || !span_ok(o->src->size, p->at[i], sizeof word, 1))
 			continue;
 		rc = mhp_read(o, p->at[i], word, sizeof word, anm_name(i).text, e);
-		if (!rc)
-			p->game = le_u32(word) == ANM_TAG_CLIP ? ANM_MHFU : ANM_MHP3RD;
-		return rc;
+		if (rc)
+			return rc;
+		p->game = le_u32(word) == ANM_TAG_CLIP ? ANM_MHFU : ANM_MHP3RD;
+		asked++;
 	}
 	return 0;
 }

@@ -122,16 +122,19 @@ struct anm_name anm_name(uint32_t i)
 	return name;
 }
 
-static int wrong_head(const struct object *o, uint32_t i, struct err *e, const char *fmt, ...) PRINTF(4, 5);
-static int wrong_head(const struct object *o, uint32_t i, struct err *e, const char *fmt, ...)
+/* offset: in the clip. */
+static int damaged(const struct object *o, uint32_t i, uint32_t offset, struct err *e, const char *fmt, ...)
+	PRINTF(5, 6);
+static int damaged(const struct object *o, uint32_t i, uint32_t offset, struct err *e, const char *fmt, ...)
 {
+	uint64_t at = (uint64_t)((const struct anm_pack *)o->priv)->at[i] + offset;
 	char text[160];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return err_at(e, EBADMSG, o->src, ((const struct anm_pack *)o->priv)->at[i], anm_name(i).text, "%s", text);
+	return err_at(e, EBADMSG, o->src, at, anm_name(i).text, "%s", text);
 }
 
 int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struct err *e)
@@ -143,20 +146,20 @@ int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struc
 	int rc;
 
 	if (at < p->clips_at || !span_ok(o->src->size, at, h->clip->size, 1))
-		return wrong_head(o, i, e, "a slot leads here, expected 0x%x to 0x%" PRIx64, p->clips_at,
-				  o->src->size - h->clip->size);
+		return damaged(o, i, 0, e, "a slot leads here, expected 0x%x to 0x%" PRIx64, p->clips_at,
+			       o->src->size - h->clip->size);
 	rc = mhp_read(o, at, raw, h->clip->size, anm_name(i).text, e);
 	if (rc)
 		return rc;
 	memset(c, 0, sizeof *c);
 	rec_decode(h->clip, false, raw, c);
 	if (p->game == ANM_MHFU && c->tag != ANM_TAG_CLIP)
-		return wrong_head(o, i, e, "tag 0x%08x, expected 0x%08x", c->tag, ANM_TAG_CLIP);
+		return damaged(o, i, 0, e, "tag 0x%08x, expected 0x%08x", c->tag, ANM_TAG_CLIP);
 	if (c->size < h->clip->size || c->size > room)
-		return wrong_head(o, i, e, "size %u, expected %u to %" PRIu64, c->size, h->clip->size, room);
+		return damaged(o, i, 0, e, "size %u, expected %u to %" PRIu64, c->size, h->clip->size, room);
 	if (!span_ok(c->size, h->clip->size, c->count, h->track->size))
-		return wrong_head(o, i, e, "%u tracks of at least %u bytes end past its %u", c->count, h->track->size,
-				  c->size);
+		return damaged(o, i, 0, e, "%u tracks of at least %u bytes end past its %u", c->count, h->track->size,
+			       c->size);
 	return 0;
 }
 
@@ -179,18 +182,6 @@ struct visitor {
 	void (*track_end)(void *ctx);
 };
 
-static int damaged(const struct clip *c, uint32_t at, struct err *e, const char *fmt, ...) PRINTF(4, 5);
-static int damaged(const struct clip *c, uint32_t at, struct err *e, const char *fmt, ...)
-{
-	char text[160];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	return err_at(e, EBADMSG, c->o->src, c->at + at, anm_name(c->i).text, "%s", text);
-}
-
 static int load(struct object *o, uint32_t i, struct clip *c, struct arena *a, struct err *e)
 {
 	struct err why = { 0 };
@@ -206,30 +197,55 @@ static int load(struct object *o, uint32_t i, struct clip *c, struct arena *a, s
 	return c->raw ? 0 : -why.code;
 }
 
+/* Whether channel k, whose head is read, can lie in `room` bytes. */
+static int check_channel(const struct clip *c, uint32_t k, const struct anm_channel *ch, uint32_t at, uint32_t room,
+			 struct err *e)
+{
+	uint32_t head = c->heads->channel->size;
+	uint64_t expected = head + (uint64_t)ch->count * KEY_SIZE;
+
+	if (c->heads->channel == &anm_channel_mhfu && ch->tag != TAG_CHANNEL)
+		return damaged(c->o, c->i, at, e, "channel %u: tag 0x%04x, expected 0x%04x", k, ch->tag, TAG_CHANNEL);
+	if (ch->size < head || ch->size > room)
+		return damaged(c->o, c->i, at, e, "channel %u: size %u, expected %u to %u", k, ch->size, head, room);
+	if (ch->size != expected)
+		return damaged(c->o, c->i, at, e, "channel %u: size %u, expected %" PRIu64 " with %u keys", k, ch->size,
+			       expected, ch->count);
+	return 0;
+}
+
+static int check_track(const struct clip *c, uint32_t k, const struct anm_track *t, uint32_t at, uint32_t room,
+		       struct err *e)
+{
+	uint32_t head = c->heads->track->size;
+
+	if (c->heads->track == &anm_track_mhfu && t->tag != TAG_TRACK)
+		return damaged(c->o, c->i, at, e, "track %u: tag 0x%04x, expected 0x%04x", k, t->tag, TAG_TRACK);
+	if (t->size < head || t->size > room)
+		return damaged(c->o, c->i, at, e, "track %u: size %u, expected %u to %u", k, t->size, head, room);
+	return 0;
+}
+
 /* The channels of a track; they lie from `at` to `end`. */
 static int walk_channels(const struct clip *c, const struct anm_track *t, uint32_t at, uint32_t end,
 			 const struct visitor *v, void *ctx, struct err *e)
 {
 	const struct record *r = c->heads->channel;
 	struct anm_channel ch = { 0 };
+	int rc;
 
 	for (uint32_t k = 0; k < t->count; k++, at += ch.size) {
 		if (end - at < r->size)
-			return damaged(c, at, e, "channel %u of %u: %u bytes are left, expected at least %u", k,
-				       t->count, end - at, r->size);
+			return damaged(c->o, c->i, at, e, "channel %u of %u: %u bytes are left, expected at least %u",
+				       k, t->count, end - at, r->size);
 		rec_decode(r, false, c->raw + at, &ch);
-		if (r == &anm_channel_mhfu && ch.tag != TAG_CHANNEL)
-			return damaged(c, at, e, "channel %u: tag 0x%04x, expected 0x%04x", k, ch.tag,
-				       TAG_CHANNEL);
-		if (ch.size < r->size || ch.size > end - at)
-			return damaged(c, at, e, "channel %u: size %u, expected %u to %u", k, ch.size, r->size,
-				       end - at);
-		if (ch.size != r->size + (uint64_t)ch.count * KEY_SIZE)
-			return damaged(c, at, e, "channel %u: size %u, expected %" PRIu64 " with %u keys", k, ch.size,
-				       r->size + (uint64_t)ch.count * KEY_SIZE, ch.count);
+		rc = check_channel(c, k, &ch, at, end - at, e);
+		if (rc)
+			return rc;
 		v->channel(ctx, &ch, c->raw + at, c->at + at);
 	}
-	return at == end ? 0 : damaged(c, at, e, "%u bytes behind the %u channels of a track", end - at, t->count);
+	return at == end ? 0 : damaged(c->o, c->i, at, e, "%u bytes behind the %u channels of a track", end - at,
+				       t->count);
 }
 
 static int walk(const struct clip *c, const struct visitor *v, void *ctx, struct err *e)
@@ -241,20 +257,19 @@ static int walk(const struct clip *c, const struct visitor *v, void *ctx, struct
 
 	for (uint32_t k = 0; k < c->head.count; k++, at += t.size) {
 		if (end - at < r->size)
-			return damaged(c, at, e, "track %u of %u: %u bytes are left, expected at least %u", k,
+			return damaged(c->o, c->i, at, e, "track %u of %u: %u bytes are left, expected at least %u", k,
 				       c->head.count, end - at, r->size);
 		rec_decode(r, false, c->raw + at, &t);
-		if (r == &anm_track_mhfu && t.tag != TAG_TRACK)
-			return damaged(c, at, e, "track %u: tag 0x%04x, expected 0x%04x", k, t.tag, TAG_TRACK);
-		if (t.size < r->size || t.size > end - at)
-			return damaged(c, at, e, "track %u: size %u, expected %u to %u", k, t.size, r->size, end - at);
+		rc = check_track(c, k, &t, at, end - at, e);
+		if (rc)
+			return rc;
 		v->track(ctx, &t);
 		rc = walk_channels(c, &t, at + r->size, at + t.size, v, ctx, e);
 		if (rc)
 			return rc;
 		v->track_end(ctx);
 	}
-	return at == end ? 0 : damaged(c, at, e, "%u bytes behind the %u tracks", end - at, c->head.count);
+	return at == end ? 0 : damaged(c->o, c->i, at, e, "%u bytes behind the %u tracks", end - at, c->head.count);
 }
 
 /* ---- document ---- */

@@ -100,7 +100,7 @@ struct image {
 };
 
 struct bank {
-	struct image *v;
+	uint64_t *at;                          /* of the images */
 	uint32_t n, cap, noted;
 	uint64_t end;                          /* of the last image that the chain has */
 };
@@ -181,9 +181,9 @@ static int check_clut(const struct object *o, uint32_t i, const struct image *m,
 }
 
 /* Everything the headers of an image can tell. Images without palette numbers leave c empty and raw alone. */
-static int check_image(struct object *o, uint32_t i, struct tmh_clut *c, uint8_t raw[BLOCK_SIZE], struct err *e)
+static int check_image(const struct object *o, uint32_t i, const struct image *m, struct tmh_clut *c,
+		       uint8_t raw[BLOCK_SIZE], struct err *e)
 {
-	const struct image *m = &((struct bank *)o->priv)->v[i];
 	int rc = check_pixels(o, i, m, e);
 
 	memset(c, 0, sizeof *c);
@@ -201,26 +201,26 @@ static int check_image(struct object *o, uint32_t i, struct tmh_clut *c, uint8_t
 	return check_clut(o, i, m, c, e);
 }
 
-static int add_image(struct object *o, struct bank *b, const struct tmh_image *h, struct err *e)
+static int add_image(struct object *o, struct bank *b, const struct image *m, struct err *e)
 {
 	if (b->n == b->cap) {
 		uint32_t cap = b->cap ? b->cap * 2 : 4;
-		struct image *v = arena_alloc(&o->arena, cap, sizeof *v);
+		uint64_t *at = arena_alloc(&o->arena, cap, sizeof *at);
 
-		if (!v)
+		if (!at)
 			return err_nomem(e);
 		if (b->n)
-			memcpy(v, b->v, b->n * sizeof *v);
-		b->v = v;
+			memcpy(at, b->at, b->n * sizeof *at);
+		b->at = at;
 		b->cap = cap;
 	}
-	b->v[b->n++] = (struct image){ b->end, *h };
-	b->end += h->size;
+	b->at[b->n++] = m->at;
+	b->end = m->at + m->h.size;
 	return 0;
 }
 
 /* The header of the image at b->end. -EBADMSG: the chain leads no further. */
-static int next_header(struct object *o, const struct bank *b, uint32_t count, struct tmh_image *h, struct err *e)
+static int next_header(const struct object *o, const struct bank *b, uint32_t count, struct image *m, struct err *e)
 {
 	static const char lost[] = "images this and the later ones cannot be found";
 	uint64_t room = o->src->size - b->end;
@@ -235,10 +235,11 @@ static int next_header(struct object *o, const struct bank *b, uint32_t count, s
 	rc = mhp_read(o, b->end, raw, sizeof raw, image_name(b->n).text, e);
 	if (rc)
 		return rc;
-	rec_decode(&image_record, false, raw, h);
-	if (h->size < IMAGE_SIZE || h->size > room)
-		return damaged(o, b->n, b->end, e, "size %u, expected %u to %" PRIu64 "; of %u %s", h->size, IMAGE_SIZE,
-			       room, count, lost);
+	m->at = b->end;
+	rec_decode(&image_record, false, raw, &m->h);
+	if (m->h.size < IMAGE_SIZE || m->h.size > room)
+		return damaged(o, b->n, b->end, e, "size %u, expected %u to %" PRIu64 "; of %u %s", m->h.size,
+			       IMAGE_SIZE, room, count, lost);
 	return 0;
 }
 
@@ -246,18 +247,18 @@ static int next_header(struct object *o, const struct bank *b, uint32_t count, s
 static int step(struct object *o, struct bank *b, uint32_t count, bool *done, struct err *e)
 {
 	struct err why = { 0 };
-	struct tmh_image h;
+	struct image m;
 	uint8_t raw[BLOCK_SIZE];
 	struct tmh_clut c;
-	int rc = next_header(o, b, count, &h, &why);
+	int rc = next_header(o, b, count, &m, &why);
 
 	*done = rc == -EBADMSG;
 	if (*done) {
 		object_fault(o, PART_OBJECT, 0, false, &why);
 		return 0;
 	}
-	rc = rc ? rc : add_image(o, b, &h, &why);
-	rc = rc ? rc : check_image(o, b->n - 1, &c, raw, &why);
+	rc = rc ? rc : add_image(o, b, &m, &why);
+	rc = rc ? rc : check_image(o, b->n - 1, &m, &c, raw, &why);
 	if (rc == -EBADMSG) {
 		if (b->noted++ < MOST_NOTED)
 			object_fault(o, PART_IMAGE, b->n - 1, true, &why);
@@ -327,9 +328,9 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 struct loaded {
 	struct object *o;
 	uint32_t i;
-	const struct image *m;
+	struct image m;
 	struct tmh_clut c;
-	uint8_t clut_raw[BLOCK_SIZE];
+	uint8_t raw[IMAGE_SIZE], clut_raw[BLOCK_SIZE];
 	const uint8_t *colours;                /* stored; NULL: no palette numbers */
 	const uint8_t *pixels;
 	size_t npixels;                        /* bytes */
@@ -358,22 +359,26 @@ static int load_headers(struct object *o, uint32_t i, struct loaded *l, struct a
 	const struct bank *b = o->priv;
 	int rc;
 
-	*l = (struct loaded){ .o = o, .i = i, .m = &b->v[i] };
-	rc = check_image(o, i, &l->c, l->clut_raw, e);
+	*l = (struct loaded){ .o = o, .i = i, .m.at = b->at[i] };
+	rc = mhp_read(o, l->m.at, l->raw, sizeof l->raw, image_name(i).text, e);
 	if (rc)
 		return rc;
-	l->npixels = l->m->h.pixel_size - BLOCK_SIZE;
-	l->rows = tmh_rows(l->m->h.format, l->m->h.width, l->m->h.height, l->npixels);
-	if (!tmh_is_clut(l->m->h.format))
+	rec_decode(&image_record, false, l->raw, &l->m.h);
+	rc = check_image(o, i, &l->m, &l->c, l->clut_raw, e);
+	if (rc)
+		return rc;
+	l->npixels = l->m.h.pixel_size - BLOCK_SIZE;
+	l->rows = tmh_rows(l->m.h.format, l->m.h.width, l->m.h.height, l->npixels);
+	if (!tmh_is_clut(l->m.h.format))
 		return 0;
-	return read_bytes(l, clut_at(l->m) + BLOCK_SIZE, clut_bytes(&l->c), &l->colours, a, e);
+	return read_bytes(l, clut_at(&l->m) + BLOCK_SIZE, clut_bytes(&l->c), &l->colours, a, e);
 }
 
 static int load(struct object *o, uint32_t i, struct loaded *l, struct arena *a, struct err *e)
 {
 	int rc = load_headers(o, i, l, a, e);
 
-	return rc ? rc : read_bytes(l, l->m->at + IMAGE_SIZE, l->npixels, &l->pixels, a, e);
+	return rc ? rc : read_bytes(l, l->m.at + IMAGE_SIZE, l->npixels, &l->pixels, a, e);
 }
 
 /* The rows in order. A picture without swizzle lies in order already. */
@@ -405,10 +410,10 @@ static int decode_indexed(const struct loaded *l, struct geo_image *out, struct 
 
 	out->indexed = arena_alloc(a, out->h, out->w);
 	out->palette = widened(l, a);
-	out->ncolours = palette_size(l->m->h.format, 0);
+	out->ncolours = palette_size(l->m.h.format, 0);
 	if (!rows || !out->indexed || !out->palette)
 		return err_nomem(e);
-	tmh_indices_get(l->m->h.format, &l->rows, out->w, rows, out->indexed);
+	tmh_indices_get(l->m.h.format, &l->rows, out->w, rows, out->indexed);
 	return 0;
 }
 
@@ -422,10 +427,10 @@ static int decode_looked_up(const struct loaded *l, struct geo_image *out, struc
 		return err_nomem(e);
 	for (uint32_t y = 0; y < out->h; y++, rows += l->rows.pitch) {
 		for (uint32_t x = 0; x < out->w; x++, p += 4) {
-			uint32_t n = tmh_index(l->m->h.format, rows, x);
+			uint32_t n = tmh_index(l->m.h.format, rows, x);
 
 			if (n >= l->c.palette_entries)
-				return damaged(l->o, l->i, l->m->at, e, "pixel %u, %u has colour %u of a CLUT of %u",
+				return damaged(l->o, l->i, l->m.at, e, "pixel %u, %u has colour %u of a CLUT of %u",
 					       x, y, n, l->c.palette_entries);
 			memcpy(p, palette[n], 4);
 		}
@@ -440,7 +445,7 @@ static int decode_direct(const struct loaded *l, struct geo_image *out, struct a
 	if (!rows)
 		return err_nomem(e);
 	for (uint32_t y = 0; y < out->h; y++)
-		tmh_colours_get(l->m->h.format, rows + (size_t)y * l->rows.pitch, out->w,
+		tmh_colours_get(l->m.h.format, rows + (size_t)y * l->rows.pitch, out->w,
 				(uint8_t (*)[4])(out->rgba + (size_t)y * out->w * 4));
 	return 0;
 }
@@ -453,8 +458,8 @@ static int image(struct object *o, uint32_t i, struct geo_image *out, struct are
 
 	if (rc)
 		return rc;
-	format = l.m->h.format;
-	*out = (struct geo_image){ .w = l.m->h.width, .h = l.m->h.height };
+	format = l.m.h.format;
+	*out = (struct geo_image){ .w = l.m.h.width, .h = l.m.h.height };
 	if (format == TMH_CLUT4 || format == TMH_CLUT8)
 		return decode_indexed(&l, out, a, e);
 	out->rgba = arena_alloc(a, (size_t)out->w * out->h, 4);
@@ -473,7 +478,7 @@ static int image(struct object *o, uint32_t i, struct geo_image *out, struct are
 /* Every palette is a row of its own: a record of as many colours. */
 static int describe_palettes(const struct loaded *l, struct doc *d, struct arena *a, struct err *e)
 {
-	uint32_t each = palette_size(l->m->h.format, l->c.palette_entries), n = l->c.palette_entries / each;
+	uint32_t each = palette_size(l->m.h.format, l->c.palette_entries), n = l->c.palette_entries / each;
 	struct field *fields = arena_alloc(a, each, sizeof *fields);
 	struct record row = { "palette", "Colours of a palette", 4 * each, fields, each };
 	uint8_t (*colours)[4] = widened(l, a);
@@ -483,7 +488,7 @@ static int describe_palettes(const struct loaded *l, struct doc *d, struct arena
 	for (uint32_t i = 0; i < each; i++)
 		fields[i] = (struct field){ .name = "colour", .doc = "Colour", .at = 4 * i, .count = 1, .type = F_U32,
 					    .member = FIELD_NO_MEMBER, .view = V_COLOUR, .flags = FL_DERIVED };
-	doc_rows(d, "palettes", &row, false, colours[0], n, l->o->src, clut_at(l->m) + BLOCK_SIZE,
+	doc_rows(d, "palettes", &row, false, colours[0], n, l->o->src, clut_at(&l->m) + BLOCK_SIZE,
 		 DOC_DERIVED | DOC_BLOCK);
 	return 0;
 }
@@ -491,18 +496,15 @@ static int describe_palettes(const struct loaded *l, struct doc *d, struct arena
 static int describe_image(struct object *o, uint32_t i, struct doc *d, struct arena *a, struct err *e)
 {
 	struct loaded l;
-	uint8_t raw[IMAGE_SIZE];
 	int rc = load_headers(o, i, &l, a, e);
 
-	if (!rc)
-		rc = mhp_read(o, l.m->at, raw, sizeof raw, image_name(i).text, e);
 	if (rc)
 		return rc;
-	doc_record(d, &image_record, false, raw, o->src, l.m->at);
+	doc_record(d, &image_record, false, l.raw, o->src, l.m.at);
 	doc_text(d, "swizzled", DOC_DERIVED, "%s", l.rows.swizzled ? "true" : "false");
-	if (!tmh_is_clut(l.m->h.format))
+	if (!tmh_is_clut(l.m.h.format))
 		return 0;
-	doc_record(d, &clut_record, false, l.clut_raw, o->src, clut_at(l.m));
+	doc_record(d, &clut_record, false, l.clut_raw, o->src, clut_at(&l.m));
 	return describe_palettes(&l, d, a, e);
 }
 
@@ -528,24 +530,22 @@ static int same(const struct loaded *l, uint64_t at, const uint8_t *stored, cons
 
 static int verify_headers(const struct loaded *l, struct err *e)
 {
-	uint8_t raw[IMAGE_SIZE], again[IMAGE_SIZE] = { 0 }, clut[BLOCK_SIZE] = { 0 };
-	int rc = mhp_read(l->o, l->m->at, raw, sizeof raw, image_name(l->i).text, e);
+	uint8_t again[IMAGE_SIZE] = { 0 }, clut[BLOCK_SIZE] = { 0 };
+	int rc;
 
-	if (rc)
-		return rc;
-	memcpy(again + 4, raw + 4, 4);         /* no member has it */
-	rec_encode(&image_record, false, &l->m->h, again);
-	rc = same(l, l->m->at, raw, again, sizeof raw, e);
+	memcpy(again + 4, l->raw + 4, 4);      /* no member has it */
+	rec_encode(&image_record, false, &l->m.h, again);
+	rc = same(l, l->m.at, l->raw, again, sizeof again, e);
 	if (rc || !l->colours)
 		return rc;
 	rec_encode(&clut_record, false, &l->c, clut);
-	return same(l, clut_at(l->m), l->clut_raw, clut, sizeof clut, e);
+	return same(l, clut_at(&l->m), l->clut_raw, clut, sizeof clut, e);
 }
 
 /* Pixels through the picture and back. Palette numbers of CLUT16 and CLUT32 are looked up as they are stored. */
 static void repack_rows(const struct loaded *l, const uint8_t *rows, uint8_t *again, uint8_t *room)
 {
-	const struct tmh_image *h = &l->m->h;
+	const struct tmh_image *h = &l->m.h;
 	uint8_t (*colours)[4] = (uint8_t (*)[4])room;
 
 	if (h->format == TMH_CLUT4 || h->format == TMH_CLUT8) {
@@ -566,7 +566,7 @@ static void repack_rows(const struct loaded *l, const uint8_t *rows, uint8_t *ag
 /* Encodes over bytes that are wrong wherever a pixel must set them; only what no pixel uses is right from the start. */
 static int verify_rows(const struct loaded *l, struct arena *a, struct err *e)
 {
-	const struct tmh_image *h = &l->m->h;
+	const struct tmh_image *h = &l->m.h;
 	const uint8_t *rows = rows_of(l, a);
 	size_t used = (size_t)tmh_least(h->format, h->width & ~1u, 1), pitch = l->rows.pitch, all = pitch * h->height;
 	size_t full = l->rows.swizzled ? h->height / 8 * 8 * pitch : all;
@@ -581,12 +581,12 @@ static int verify_rows(const struct loaded *l, struct arena *a, struct err *e)
 		stored[k] = (uint8_t)(k < full ? ~l->pixels[k] : l->pixels[k]);
 	repack_rows(l, rows, again, room);
 	tmh_rows_put(&l->rows, again, stored, l->npixels);
-	return same(l, l->m->at + IMAGE_SIZE, l->pixels, stored, l->npixels, e);
+	return same(l, l->m.at + IMAGE_SIZE, l->pixels, stored, l->npixels, e);
 }
 
 static int verify_blocks(const struct loaded *l, struct err *e)
 {
-	const struct tmh_image *h = &l->m->h;
+	const struct tmh_image *h = &l->m.h;
 	size_t size = tmh_block_size(h->format), n = (size_t)tmh_least(h->format, h->width, h->height);
 	struct tmh_block b;
 	uint8_t again[16];
@@ -595,7 +595,7 @@ static int verify_blocks(const struct loaded *l, struct err *e)
 	for (size_t at = 0; at < n && !rc; at += size) {
 		tmh_block_get(h->format, l->pixels + at, &b);
 		tmh_block_put(h->format, &b, again);
-		rc = same(l, l->m->at + IMAGE_SIZE + at, l->pixels + at, again, size, e);
+		rc = same(l, l->m.at + IMAGE_SIZE + at, l->pixels + at, again, size, e);
 	}
 	return rc;
 }
@@ -608,7 +608,7 @@ static int verify_palettes(const struct loaded *l, struct arena *a, struct err *
 	if (!colours || !again)
 		return err_nomem(e);
 	tmh_colours_put(l->c.palette_format, (const uint8_t (*)[4])colours, n, again);
-	return same(l, clut_at(l->m) + BLOCK_SIZE, l->colours, again, size, e);
+	return same(l, clut_at(&l->m) + BLOCK_SIZE, l->colours, again, size, e);
 }
 
 static int verify_image(struct object *o, uint32_t i, struct arena *a, struct err *e)
@@ -618,7 +618,7 @@ static int verify_image(struct object *o, uint32_t i, struct arena *a, struct er
 
 	rc = rc ? rc : verify_headers(&l, e);
 	if (!rc)
-		rc = tmh_is_dxt(l.m->h.format) ? verify_blocks(&l, e) : verify_rows(&l, a, e);
+		rc = tmh_is_dxt(l.m.h.format) ? verify_blocks(&l, e) : verify_rows(&l, a, e);
 	return !rc && l.colours ? verify_palettes(&l, a, e) : rc;
 }
 

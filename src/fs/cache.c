@@ -20,11 +20,12 @@ struct cache {
 	pthread_mutex_t lock;
 	pthread_cond_t made;
 	size_t limit, total;
+	void (*slow)(void);
 	struct cached *newest, *oldest;
 	struct cached *slot[SLOTS];
 };
 
-struct cache *cache_new(size_t limit)
+struct cache *cache_new(size_t limit, void (*slow)(void))
 {
 	struct cache *c = calloc(1, sizeof *c);
 
@@ -32,6 +33,7 @@ struct cache *cache_new(size_t limit)
 		pthread_mutex_init(&c->lock, NULL);
 		pthread_cond_init(&c->made, NULL);
 		c->limit = limit;
+		c->slow = slow;
 	}
 	return c;
 }
@@ -129,6 +131,8 @@ static struct cached *find_or_add(struct cache *c, const struct cache_key *key, 
 			atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
 			return v;
 		}
+		if (c->slow)
+			c->slow();
 		pthread_cond_wait(&c->made, &c->lock);         /* gone again if it failed: look once more */
 	}
 	v = calloc(1, sizeof *v);
@@ -157,6 +161,8 @@ int cache_get(struct cache *c, const struct cache_key *key, const struct cache_m
 	if (!v)
 		return err_nomem(e);
 	if (mine) {
+		if (c->slow)
+			c->slow();
 		rc = maker->make(ctx, &v->value, &v->cost, e);
 		pthread_mutex_lock(&c->lock);
 		v->busy = false;

@@ -21,7 +21,8 @@ struct cache_maker {
 	void (*drop)(void *value);
 };
 
-struct cache *cache_new(size_t limit);         /* bytes; NULL when out of memory */
+/* limit in bytes; slow: called before a value is made or waited for, or NULL. NULL when out of memory. */
+struct cache *cache_new(size_t limit, void (*slow)(void));
 void cache_free(struct cache *c);
 
 /* The value of key, made now if need be. A failure is not remembered. */

@@ -46,8 +46,11 @@ static void show_progress(struct extract *x, bool last)
 
 static void note_failure(struct extract *x, struct node n, const char *why)
 {
-	node_path(x->t, n, &x->failed);
-	buf_printf(&x->failed, ": %s\n", why);
+	struct buf path = { 0 };
+
+	node_path(x->t, n, &path);
+	buf_printf(&x->failed, "%.*s: %s\n", (int)(path.len ? path.len : 1), path.len ? (char *)path.p : ".", why);
+	buf_free(&path);
 	x->nfailed++;
 }
 
@@ -71,7 +74,7 @@ static int copy_handle(struct extract *x, struct handle *h, int fd, bool *source
 	uint64_t at = 0;
 	int rc = 0;
 
-	while (at < h->size && !rc) {
+	while (at < handle_size(h) && !rc) {
 		int got = handle_read(h, x->room, PIECE, at);
 
 		if (got < 0) {
@@ -103,11 +106,11 @@ static int extract_file(struct extract *x, struct node n, int at, const char *na
 	fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0) {
 		rc = -errno;
-		handle_close(h);
+		handle_put(h);
 		return rc;
 	}
 	rc = copy_handle(x, h, fd, &source_failed);
-	handle_close(h);
+	handle_put(h);
 	node_attr(x->t, n, false, &a);
 	times[0] = times[1] = a.mtime;
 	futimens(fd, times);

@@ -16,28 +16,20 @@
 
 static int cat_handle(const struct command *self, struct handle *h, const char *path)
 {
-	uint8_t *room = h->src ? malloc(CAT_PIECE) : NULL;
+	uint8_t *room = malloc(CAT_PIECE);
 	uint64_t at = 0;
 	int rc = 0;
 
-	if (h->src && !room)
+	if (!room)
 		return cmd_fail_errno(self, path, ENOMEM);
-	while (at < h->size && !rc) {
-		size_t n = h->src ? CAT_PIECE : (size_t)h->size;
-		const void *p = room;
-		int got;
+	while (at < handle_size(h) && !rc) {
+		int got = handle_read(h, room, CAT_PIECE, at);
 
-		if (room) {
-			got = handle_read(h, room, n, at);
-			if (got < 0) {
-				rc = cmd_fail_errno(self, path, got == -EBADMSG ? EIO : -got);
-				break;
-			}
-			n = (size_t)got;
-		} else
-			p = handle_map(h, &n, at);
-		rc = cmd_write(self, p, n);
-		at += n;
+		if (got < 0)
+			rc = cmd_fail_errno(self, path, got == -EBADMSG ? EIO : -got);
+		else
+			rc = cmd_write(self, room, (size_t)got);
+		at += (uint64_t)got;
 	}
 	free(room);
 	return rc;
@@ -64,7 +56,7 @@ static int run_cat(const struct command *self, int argc, char **argv)
 		rc = cmd_fail(self, argv[1], &why);
 	else {
 		rc = cat_handle(self, h, argv[1]);
-		handle_close(h);
+		handle_put(h);
 	}
 	tree_close(t);
 	return rc;
@@ -210,7 +202,6 @@ static const struct { unsigned part; const char *key; } parts[] = {
 
 static int describe_object(struct unit *u, struct object *o, struct doc *d, struct err *e)
 {
-	struct arena a = { 0 };
 	struct entries entries = { 0 };
 	int rc = 0;
 
@@ -224,7 +215,6 @@ static int describe_object(struct unit *u, struct object *o, struct doc *d, stru
 	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
 		if (object_count(o, parts[i].part))
 			doc_text(d, parts[i].key, 0, "%u", object_count(o, parts[i].part));
-	arena_free(&a);
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 
 #include "cmd.h"
 #include "log.h"
+#include "loop.h"
 #include "ops.h"
 
 #define CACHE_MOST (1u << 20)                 /* MiB */
@@ -121,7 +122,6 @@ static int clean_stale(const struct command *self, const char *path)
 
 static int serve(struct mount *m, struct fuse_session *se, const struct options *o)
 {
-	struct fuse_loop_config *loop;
 	struct tree_counts n;
 	int rc;
 
@@ -129,13 +129,7 @@ static int serve(struct mount *m, struct fuse_session *se, const struct options 
 		return 1;
 	if (!o->foreground)
 		log_use_syslog();
-	loop = fuse_loop_cfg_create();
-	if (!loop)
-		return 1;
-	fuse_loop_cfg_set_max_threads(loop, THREADS_MAX);
-	fuse_loop_cfg_set_idle_threads(loop, THREADS_MAX);
-	rc = fuse_session_loop_mt(se, loop);
-	fuse_loop_cfg_destroy(loop);
+	rc = loop_run(se, THREADS_MAX);
 	n = tree_count(m->tree);
 	if (o->stats)
 		log_line("rendered: %" PRIu64 " directories: %u", n.rendered, n.units);
@@ -165,7 +159,7 @@ static int mount_session(struct mount *m, struct fuse_args *args, const char *po
 
 static int mount_paths(const struct command *self, struct options *o, struct fuse_args *args)
 {
-	struct tree_options topt = { .names = o->names, .cache = (size_t)o->cache << 20 };
+	struct tree_options topt = { .names = o->names, .cache = (size_t)o->cache << 20, .slow = loop_let_go };
 	struct mount m = { .uid = getuid(), .gid = getgid(), .max_read = o->max_read };
 	struct err why = { 0 };
 	struct stat st;
@@ -241,7 +235,10 @@ static int run_umount(const struct command *self, int argc, char **argv)
 		return 0;
 	if (errno != EPERM)
 		return cmd_fail_errno(self, argv[0], errno == EINVAL ? ENOENT : errno);
-	return run_fusermount("-u", argv[0]) ? 1 : 0;  /* says itself why not */
+	if (!run_fusermount("-u", argv[0]))
+		return 0;
+	fprintf(stderr, "modelfs: %s: %s: not mounted by you, or in use\n", self->name, argv[0]);
+	return 1;
 }
 
 const struct command cmd_umount = { "umount", "MOUNTPOINT", "Unmounts. Needs no root rights where you mounted it.", run_umount };

@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 
 #include "log.h"
+#include "loop.h"
 
 #define TTL 1.0
 
@@ -267,13 +268,13 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->fh = (uintptr_t)h;
 	fi->keep_cache = 1;
 	if (fuse_reply_open(req, fi))          /* interrupted: there will be no release */
-		handle_close(h);
+		handle_put(h);
 }
 
 static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	handle_close((struct handle *)(uintptr_t)fi->fh);
+	handle_put((struct handle *)(uintptr_t)fi->fh);
 	fuse_reply_err(req, 0);
 }
 
@@ -304,26 +305,33 @@ static uint8_t *read_room(size_t size)
 	return r->bytes;
 }
 
-static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+static void copy_reply(fuse_req_t req, struct handle *h, size_t size, uint64_t off)
 {
-	struct handle *h = (struct handle *)(uintptr_t)fi->fh;
-	const void *p = handle_map(h, &size, (uint64_t)off);
-	uint8_t *room;
-	int rc;
+	uint8_t *room = read_room(size);
+	int rc = room ? handle_read(h, room, size, off) : -ENOMEM;
 
-	(void)ino;
-	if (p) {
-		/* Never touched here: should the archive have been cut, the system call fails, and the kernel makes EIO
-		 * of that for this request. */
-		fuse_reply_buf(req, p, size);
-		return;
-	}
-	room = read_room(size);
-	rc = room ? handle_read(h, room, size, (uint64_t)off) : -ENOMEM;
 	if (rc < 0)
 		fuse_reply_err(req, user_errno(rc));
 	else
 		fuse_reply_buf(req, (char *)room, (size_t)rc);
+}
+
+static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+	/* Who reads may close before fuse_reply_buf() returns. */
+	struct handle *h = handle_ref((struct handle *)(uintptr_t)fi->fh);
+	const void *p = handle_map(h, &size, (uint64_t)off);
+
+	(void)ino;
+	if (!handle_ready(h, size, (uint64_t)off))
+		loop_let_go();
+	/* Mapped bytes are never touched here: should the archive have been cut, the system call fails, and the kernel
+	 * makes EIO of that for this request. */
+	if (p)
+		fuse_reply_buf(req, p, size);
+	else
+		copy_reply(req, h, size, (uint64_t)off);
+	handle_put(h);
 }
 
 const struct fuse_lowlevel_ops mount_ops = {

@@ -96,7 +96,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	if (rc)
 		return rc;
 	if (fstat(src_file_fd(t->src), &st))
-		return err_set(e, errno, "%s: %s", t->path, strerror(errno));
+		return err_set(e, errno, "%s", strerror(errno));
 	t->mtime = st.st_mtim.tv_sec < YEAR_1980 ? (struct timespec){ YEAR_1980, 0 } : st.st_mtim;
 	if (opt->names) {
 		rc = names_read(opt->names, &t->names, e);
@@ -124,8 +124,9 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 		return err_nomem(e);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->filled, NULL);
+	t->slow = opt->slow;
 	t->path = realpath(path, NULL);
-	t->cache = t->path ? cache_new(opt->cache) : NULL;
+	t->cache = t->path ? cache_new(opt->cache, opt->slow) : NULL;
 	if (!t->cache) {
 		rc = t->path ? err_nomem(e) : err_set(e, errno, "%s", strerror(errno));
 		tree_close(t);
@@ -160,6 +161,7 @@ void tree_close(struct tree *t)
 {
 	uint32_t n = atomic_load(&t->nunits);
 
+	handle_close_all(t);
 	cache_free(t->cache);
 	for (uint32_t i = 0; i < n; i++)
 		free_unit(unit_at(t, i));
@@ -224,23 +226,12 @@ bool node_from_id(struct tree *t, uint64_t id, struct node *out)
 	       out->local <= (uint64_t)out->unit->nkids + out->unit->nleaves;
 }
 
-/* The kid or leaf a local is; both NULL for the unit's own directory. */
-static struct kid *node_kid(struct node n)
-{
-	return n.local && n.local <= n.unit->nkids ? &n.unit->kids[n.local - 1] : NULL;
-}
-
-static struct leaf *node_leaf(struct node n)
-{
-	return n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
-}
-
 static uint32_t leaf_local(const struct unit *u, uint32_t leaf)
 {
 	return u->nkids + 1 + leaf;
 }
 
-static bool is_dir(struct node n)
+bool node_is_dir(struct node n)
 {
 	const struct kid *kid = node_kid(n);
 	const struct leaf *l = node_leaf(n);
@@ -325,7 +316,7 @@ int node_lookup(struct tree *t, struct node dir, const char *name, struct node *
 	uint32_t number = 0;
 	bool any;
 	struct range r;
-	int rc = is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
+	int rc = node_is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
 
 	if (rc)
 		return rc;
@@ -358,7 +349,7 @@ int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*
 	struct node_entry entry = { .name = name };
 	uint64_t hash, nkids;
 	struct range r;
-	int rc = is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
+	int rc = node_is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
 
 	if (rc)
 		return rc;
@@ -480,7 +471,7 @@ void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 	const struct kid *kid = node_kid(n);
 	struct leaf *l = node_leaf(n);
 
-	*out = (struct node_attr){ .dir = is_dir(n), .ino = node_ino(t, n), .mtime = node_mtime(t, n.unit) };
+	*out = (struct node_attr){ .dir = node_is_dir(n), .ino = node_ino(t, n), .mtime = node_mtime(t, n.unit) };
 	if (out->dir)
 		out->sized = true;
 	else if (kid) {
@@ -488,91 +479,6 @@ void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 		out->sized = true;
 	} else
 		leaf_size(t, n, l, exact, out);
-}
-
-/* ---- open files ---- */
-
-static int open_source(struct tree *t, struct node n, struct source **out, struct err *e)
-{
-	const struct kid *kid = node_kid(n);
-
-	if (!kid)
-		return leaf_source(t, n.unit, node_leaf(n), out, e);
-	*out = entry_source(n.unit->src, n.unit->format, &kid->entry);
-	return *out ? 0 : err_nomem(e);
-}
-
-static int open_errors(struct tree *t, struct node n, struct handle *h)
-{
-	struct buf lines = { 0 };
-
-	node_errors(t, n, &lines);
-	h->lines = lines;
-	h->size = lines.len;
-	return lines.bad ? -ENOMEM : 0;
-}
-
-int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
-{
-	struct leaf *l = node_leaf(n);
-	struct handle *h = calloc(1, sizeof *h);
-	int rc;
-
-	if (!h)
-		return err_nomem(e);
-	if (is_dir(n))
-		rc = err_set(e, EISDIR, "is a directory");
-	else if (l && l->kind == LEAF_ERRORS)
-		rc = open_errors(t, n, h);
-	else {
-		rc = open_source(t, n, &h->src, e);
-		if (rc == -ENOENT)
-			rc = render_leaf(t, n.unit, l, &h->text, e);
-	}
-	if (rc) {
-		handle_close(h);
-		return rc;
-	}
-	if (h->src)
-		h->size = h->src->size;
-	else if (h->text)
-		h->size = rendered_text(h->text)->len;
-	*out = h;
-	return 0;
-}
-
-void handle_close(struct handle *h)
-{
-	src_put(h->src);
-	cached_put(h->text);
-	buf_free(&h->lines);
-	free(h);
-}
-
-const void *handle_map(struct handle *h, size_t *n, uint64_t at)
-{
-	const uint8_t *text = h->text ? rendered_text(h->text)->p : h->lines.p;
-
-	if (at >= h->size)
-		*n = 0;
-	else if (*n > h->size - at)
-		*n = (size_t)(h->size - at);
-	if (!*n)
-		return "";
-	return h->src ? src_map(h->src, *n, at) : text + at;
-}
-
-int handle_read(struct handle *h, void *buf, size_t n, uint64_t at)
-{
-	const void *p = handle_map(h, &n, at);
-	int rc;
-
-	if (n > INT32_MAX)
-		n = INT32_MAX;
-	if (p && !h->src)
-		memcpy(buf, p, n);
-	rc = h->src && n ? src_pread(h->src, buf, n, at) : 0;
-	return rc ? rc : (int)n;
 }
 
 /* ---- messages ---- */

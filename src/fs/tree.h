@@ -31,6 +31,7 @@ struct node {
 struct tree_options {
 	const char *names;                     /* names file, or NULL */
 	size_t cache;                          /* bytes */
+	void (*slow)(void);                    /* called before work that takes long, or NULL */
 };
 
 struct tree_counts {
@@ -79,18 +80,18 @@ struct node_entry {
 int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*fn)(void *ctx, const struct node_entry *),
 	      void *ctx);
 
-/* An open file: bytes of the archive, or a rendered text. */
-struct handle {
-	struct source *src;
-	struct cached *text;
-	struct buf lines;                      /* errors.txt, as it was when opened */
-	uint64_t size;
-};
+/* An open file: bytes of the archive, or a rendered text. Counted: one reference for who opened it, one for each reply that
+ * is under way. What is still open when the tree is closed (the kernel sends no release at a forced unmount) goes then. */
+struct handle;
 int node_open(struct tree *t, struct node n, struct handle **out, struct err *e);      /* EISDIR, EIO and reasons */
-void handle_close(struct handle *h);
+struct handle *handle_ref(struct handle *h);
+void handle_put(struct handle *h);
+uint64_t handle_size(const struct handle *h);
 /* The bytes where they lie, or NULL: then handle_read() copies them. n is cut to what the file has; 0 at its end. */
 const void *handle_map(struct handle *h, size_t *n, uint64_t at);
 int handle_read(struct handle *h, void *buf, size_t n, uint64_t at);                   /* bytes read, or -errno */
+/* Whether n bytes can be had without waiting for the disk. */
+bool handle_ready(const struct handle *h, size_t n, uint64_t at);
 
 /* Path of a node below the root, for messages. */
 void node_path(struct tree *t, struct node n, struct buf *out);

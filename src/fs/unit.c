@@ -207,6 +207,8 @@ void unit_note(struct tree *t, struct unit *u, const char *text)
 
 /* ---- filling ---- */
 
+#define TABLES 4096u                           /* bytes from the start that hold the tables of most models */
+
 static int fill(struct tree *t, struct unit *u, struct err *e)
 {
 	struct object *o;
@@ -234,8 +236,11 @@ int unit_fill(struct tree *t, struct unit *u, struct err *e)
 	if (atomic_load_explicit(&u->state, memory_order_acquire) == UNIT_READY)
 		return 0;
 	pthread_mutex_lock(&t->lock);
-	while (atomic_load(&u->state) == UNIT_BUSY)
+	while (atomic_load(&u->state) == UNIT_BUSY) {
+		if (t->slow)
+			t->slow();
 		pthread_cond_wait(&t->filled, &t->lock);
+	}
 	if (atomic_load(&u->state) == UNIT_READY) {
 		pthread_mutex_unlock(&t->lock);
 		return 0;
@@ -243,6 +248,10 @@ int unit_fill(struct tree *t, struct unit *u, struct err *e)
 	atomic_store(&u->state, UNIT_BUSY);
 	pthread_mutex_unlock(&t->lock);
 
+	/* Tables in memory take microseconds, less than another thread takes to wake up; a disk, or an archive of
+	 * thousands of entries, takes milliseconds. */
+	if (t->slow && (u->format->container || !src_ready(u->src, TABLES, 0)))
+		t->slow();
 	rc = fill(t, u, e);
 
 	pthread_mutex_lock(&t->lock);

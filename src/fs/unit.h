@@ -66,6 +66,17 @@ struct unit {
 	uint8_t depth;
 };
 
+/* The kid or leaf a local is; both NULL for the unit's own directory. */
+static inline struct kid *node_kid(struct node n)
+{
+	return n.local && n.local <= n.unit->nkids ? &n.unit->kids[n.local - 1] : NULL;
+}
+
+static inline struct leaf *node_leaf(struct node n)
+{
+	return n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
+}
+
 #define UNIT_CHUNK 256u
 #define UNIT_CHUNKS 16384u                     /* times UNIT_CHUNK: 4M units */
 
@@ -80,6 +91,8 @@ struct tree {
 	pthread_cond_t filled;
 	_Atomic uint32_t nunits;
 	_Atomic uint64_t rendered;
+	void (*slow)(void);                    /* tree_options.slow */
+	struct handle *handles;                /* open ones, under lock */
 	void (*changed)(void *ctx, uint64_t id);       /* tree_watch() */
 	void *changed_ctx;
 	struct unit *chunk[UNIT_CHUNKS];
@@ -97,6 +110,7 @@ uint64_t hash_name(uint64_t parent, const char *name);
 struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
 
 /* tree.c */
+bool node_is_dir(struct node n);
 /* The file beside a lone SOURCE with this extension; NULL when there is none. */
 struct source *tree_beside(const struct tree *t, const char *ext);
 
@@ -113,6 +127,9 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 const struct buf *rendered_text(const struct cached *c);
 /* Source of a leaf that shows bytes of the archive; one reference. -ENOENT: it is a rendered one. */
 int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e);
+
+/* handle.c */
+void handle_close_all(struct tree *t);
 
 /* names.c */
 int names_read(const char *path, struct names **out, struct err *e);

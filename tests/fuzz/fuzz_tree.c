@@ -23,9 +23,9 @@ static void read_file(struct walk *w, struct node n)
 		return;
 	while ((got = handle_read(h, w->room, sizeof w->room, at)) > 0)
 		at += (uint64_t)got;
-	if (a.size != h->size || (got == 0 && at != h->size))
+	if (a.size != handle_size(h) || (got == 0 && at != handle_size(h)))
 		abort();
-	handle_close(h);
+	handle_put(h);
 }
 
 static int visit(void *ctx, const struct node_entry *e)

@@ -125,14 +125,14 @@ int src_file(const char *path, struct source **out, struct err *e)
 {
 	struct file_source *f;
 	uint64_t size;
-	int rc, fd = open(path, O_RDONLY | O_CLOEXEC);
+	int rc, fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);    /* a FIFO would wait for a writer */
 
 	if (fd < 0)
-		return err_set(e, errno, "%s: %s", path, strerror(errno));
+		return err_set(e, errno, "%s", strerror(errno));
 	rc = file_size(fd, &size);
 	if (rc) {
 		close(fd);
-		return err_set(e, -rc, "%s: %s", path, rc == -EINVAL ? "neither a regular file nor a block device" : strerror(-rc));
+		return err_set(e, -rc, "%s", rc == -EINVAL ? "neither a regular file nor a block device" : strerror(-rc));
 	}
 	f = new_source(sizeof *f, &file_ops, NULL, size);
 	if (!f) {
@@ -152,6 +152,34 @@ int src_file(const char *path, struct source **out, struct err *e)
 int src_file_fd(const struct source *src)
 {
 	return src->ops == &file_ops ? ((const struct file_source *)src)->fd : -1;
+}
+
+bool src_ready(const struct source *src, size_t n, uint64_t at)
+{
+	const struct source *end = src;
+	const struct file_source *f;
+	unsigned char pages[64];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t from;
+
+	while (end->parent)
+		end = end->parent;
+	f = (const struct file_source *)end;
+	if (end->ops != &file_ops || !f->map || !n)
+		return true;
+	from = src_where(src, at);
+	if (from >= end->size)
+		return true;
+	n = n < end->size - from ? n : (size_t)(end->size - from);
+	n += from % page;
+	from -= from % page;
+	n = n < sizeof pages * page ? n : sizeof pages * page;
+	if (mincore(f->map + from, n, pages))
+		return true;
+	for (size_t i = 0; i * page < n; i++)
+		if (!(pages[i] & 1))
+			return false;
+	return true;
 }
 
 /* ---- memory ---- */

@@ -52,6 +52,9 @@ int src_pread(struct source *src, void *buf, size_t n, uint64_t at);
  * one system call: if the file was cut meanwhile, the call fails with EFAULT, while touching the bytes would kill. */
 const void *src_map(struct source *src, size_t n, uint64_t at);
 
+/* Whether n bytes can be had without waiting for the disk, as far as the system tells; looks at 64 pages at most. */
+bool src_ready(const struct source *src, size_t n, uint64_t at);
+
 uint64_t src_where(const struct source *src, uint64_t at);
 
 #endif

@@ -1,0 +1,116 @@
+/* One thread, the leader, takes requests and answers them; the others sleep. Before work that takes long it lets another
+ * one lead, so that decoding keeps nobody waiting. Threads that all wait for requests, as in libfuse's loop, take turns
+ * at every one of them and change places with the client's; that costs 1.5 us a request. */
+#define FUSE_USE_VERSION 312
+#include "loop.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct loop {
+	struct fuse_session *se;
+	pthread_mutex_t lead;                  /* held by the leader */
+	sem_t ended;
+	int rc;
+};
+
+static _Thread_local struct loop *led;         /* the loop this thread leads, or NULL */
+
+void loop_let_go(void)
+{
+	struct loop *l = led;
+
+	led = NULL;
+	if (l)
+		pthread_mutex_unlock(&l->lead);
+}
+
+static void free_room(void *arg)
+{
+	struct fuse_buf *room = arg;
+
+	loop_let_go();                         /* cancelled while it waited for a request */
+	free(room->mem);
+}
+
+static int take_request(struct loop *l, struct fuse_buf *room)
+{
+	int n;
+
+	if (!led) {
+		pthread_mutex_lock(&l->lead);
+		led = l;
+	}
+	if (fuse_session_exited(l->se))
+		return 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	n = fuse_session_receive_buf(l->se, room);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	return n;
+}
+
+static void *serve(void *arg)
+{
+	struct loop *l = arg;
+	struct fuse_buf room = { 0 };
+	int n;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_push(free_room, &room);
+	while ((n = take_request(l, &room)) > 0 || n == -EINTR)
+		if (n > 0)
+			fuse_session_process_buf(l->se, &room);
+	if (n < 0)
+		l->rc = n;
+	fuse_session_exit(l->se);
+	sem_post(&l->ended);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+/* Signals that end the session go to the thread that waits for its end. */
+static int start(struct loop *l, pthread_t *thread)
+{
+	sigset_t ending, before;
+	int rc;
+
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGTERM);
+	sigaddset(&ending, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &ending, &before);
+	rc = pthread_create(thread, NULL, serve, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -rc;
+}
+
+int loop_run(struct fuse_session *se, unsigned threads)
+{
+	struct loop l = { .se = se, .lead = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t *thread = calloc(threads, sizeof *thread);
+	unsigned n = 0;
+	int rc = thread ? 0 : -ENOMEM;
+
+	sem_init(&l.ended, 0, 0);
+	while (n < threads && !rc) {
+		rc = start(&l, &thread[n]);
+		n += !rc;
+	}
+	if (n)
+		rc = 0;                        /* with fewer */
+	while (n && !fuse_session_exited(se))
+		sem_wait(&l.ended);
+	for (unsigned i = 0; i < n; i++)
+		pthread_cancel(thread[i]);
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	fuse_session_reset(se);
+	sem_destroy(&l.ended);
+	pthread_mutex_destroy(&l.lead);
+	free(thread);
+	return rc ? rc : l.rc;
+}
