@@ -208,22 +208,13 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 	free(l.p);
 }
 
+/* "Not there" is asked for once. From then on the kernel opens directories by itself, and caches listings until the
+ * modification time changes; it may, as nothing but errors.txt ever comes or goes. */
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct err why = { 0 };
-	struct node dir;
-	int rc;
-
-	if (!node_of(req, ino, &dir))
-		return;
-	rc = unit_fill(mount_of(req)->tree, dir.unit, &why);
-	if (rc) {
-		fuse_reply_err(req, user_errno(rc));
-		return;
-	}
-	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
-	fuse_reply_open(req, fi);
+	(void)ino;
+	(void)fi;
+	fuse_reply_err(req, ENOSYS);
 }
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)

@@ -146,6 +146,13 @@ def mounted(t, source, extracted):
     return bad
 
 
+def limits(t):
+    if SANITIZERS:
+        t.skip('memory: built with ' + ', '.join(SANITIZERS))
+    if lib.fuse_missing():
+        t.skip('mounted: ' + lib.fuse_missing())
+
+
 # ---------------------------------------------------------------- the corpus' bad files
 
 def corpus(t):
@@ -287,4 +294,4 @@ def random_together(t):
 
 
 if __name__ == '__main__':
-    lib.main(corpus, overwritten, lengths, random_alone, random_together)
+    lib.main(limits, corpus, overwritten, lengths, random_alone, random_together)

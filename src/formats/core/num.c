@@ -110,8 +110,9 @@ static struct decimal shortest(uint32_t bits)
 	uint64_t g = pow10_top[-k - POW10_MIN] + 1;
 	uint64_t x = (uint64_t)c << (h + 2);
 	/* The value, and how far around it decimals may lie. g is rounded up, the rest cut off, so where the exact
-	 * number ends before the lowest bit, v is exact, and lo and hi are off by 1 at most. No float32 has an end so
-	 * close to a multiple without being on it (all were tried). An odd c excludes the ends themselves. */
+	 * number ends before the lowest bit, v is exact, and lo and hi are off by 1 at most. No float32 has an
+	 * end within 3 of a multiple, or lies within 2 of one or of a middle, without being on it; floor sums over c
+	 * count none in any binade. An odd c excludes the ends themselves. */
 	uint64_t v = (g >> 32) * x + ((g & 0xffffffff) * x >> 32);
 	uint64_t lo = v - (g >> (31 - h + narrow)) - 1 + 2 * odd;
 	uint64_t hi = v + (g >> (31 - h)) + 1 - 2 * odd;
