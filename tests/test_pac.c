@@ -435,7 +435,7 @@ static void test_verify_differs(void **state)
 	assert_int_equal(open_pack(&p, b.p, b.len, &why), 0);
 	p.entries.v[1].size = 18;
 	assert_int_equal(verify(&p, &why), -EILSEQ);
-	assert_string_equal(why.text, "PAC table at 0x10: byte 0d is 12 when it is encoded again");
+	assert_string_equal(why.text, "PAC table at 0x10: 0x0d is stored, encoded again it is 0x12");
 	p.entries.v[1].size = 13;
 	assert_int_equal(verify(&p, &why), 0);
 	close_pack(&p);

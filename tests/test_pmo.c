@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "build_pmo.h"
-#include "cursor.h"
 #include "export.h"
 #include "ge.h"
 

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "build_pmo.h"
-#include "cursor.h"
 #include "ge.h"
 
 /* ---- vertices ---- */

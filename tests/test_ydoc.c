@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -205,17 +206,25 @@ static void test_document_that_is_a_list(void **state)
 	assert_page(&p, "[]\n");
 }
 
-static void test_too_deep(void **state)
+static void test_deep(void **state)
 {
 	struct page p;
 	struct doc *d = start(&p);
+	char last[220];
 
 	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		doc_list(d, "list", 1);
 		doc_item(d);
 	}
-	assert_true(p.out.bad);
+	doc_text(d, "key", DOC_PLAIN, "1");
+	for (unsigned i = 0; i < 100; i++)
+		doc_end(d);
+	doc_text(d, "end", DOC_PLAIN, "2");
+	buf_char(&p.out, '\0');
+	assert_false(p.out.bad);
+	snprintf(last, sizeof last, "\n%*s- key: 1\nend: 2\n", 198, "");
+	assert_string_equal((char *)p.out.p + p.out.len - 1 - strlen(last), last);
 	buf_free(&p.out);
 }
 
@@ -522,7 +531,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_lists_in_lists),
 		cmocka_unit_test(test_document_that_is_a_list),
-		cmocka_unit_test(test_too_deep),
+		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_section_documents),
 		cmocka_unit_test(test_long_section),
 		cmocka_unit_test(test_verify),

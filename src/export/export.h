@@ -21,9 +21,8 @@ int png_write(struct buf *out, const struct geo_image *img, struct err *e);
 struct ydoc {
 	struct doc doc;
 	struct buf *out;
-	unsigned depth;
+	unsigned depth;                        /* lists around what comes next */
 	bool item;                             /* the next key opens a list item */
-	uint8_t indent[16];
 };
 void ydoc_init(struct ydoc *y, struct buf *out);
 

@@ -9,10 +9,15 @@ static void put_indent(struct ydoc *y, unsigned n)
 		buf_char(y->out, ' ');
 }
 
-/* Column of the dashes of the list at hand. */
+/* Columns of the keys, and of the dashes of the list at hand. */
+static unsigned key_column(const struct ydoc *y)
+{
+	return 2 * y->depth;
+}
+
 static unsigned dash_column(const struct ydoc *y)
 {
-	return y->indent[y->depth] - (y->depth ? 2 : 0);
+	return y->depth ? key_column(y) - 2 : 0;
 }
 
 static void put_key(struct ydoc *y, const char *key)
@@ -21,7 +26,7 @@ static void put_key(struct ydoc *y, const char *key)
 		put_indent(y, dash_column(y));
 		buf_str(y->out, "- ");
 	} else {
-		put_indent(y, y->indent[y->depth]);
+		put_indent(y, key_column(y));
 	}
 	y->item = false;
 	buf_str(y->out, key);
@@ -74,7 +79,7 @@ static void put_text(struct doc *d, const char *key, const char *value, unsigned
 
 /* ---- rows ---- */
 
-struct row { struct buf *out; bool be, list; const uint8_t *raw; unsigned n; };
+struct row { struct buf *out; bool be; const uint8_t *raw; unsigned n; };
 
 static int count_value(void *ctx, const struct field *f)
 {
@@ -139,7 +144,7 @@ static void put_rows(struct doc *d, const char *key, const struct record *r, boo
 		buf_str(y->out, " [");
 	for (uint32_t i = 0; i < n && !y->out->bad; i++) {
 		if (block) {
-			put_indent(y, y->indent[y->depth]);
+			put_indent(y, key_column(y));
 			buf_str(y->out, "- ");
 		} else if (i) {
 			buf_str(y->out, ", ");
@@ -176,11 +181,6 @@ static void put_list(struct doc *d, const char *key, uint32_t n)
 	} else if (!n) {
 		buf_str(y->out, "[]\n");
 	}
-	if (y->depth + 1 == sizeof y->indent) {
-		y->out->bad = true;
-		return;
-	}
-	y->indent[y->depth + 1] = y->indent[y->depth] + 2;
 	y->depth++;
 }
 

@@ -18,6 +18,7 @@
 
 #include "cursor.h"
 #include "format.h"
+#include "mhpbytes.h"
 #include "mhpcipher.h"
 #include "mhpdemo.h"
 
@@ -137,9 +138,9 @@ static int read_table(struct table *t, uint32_t first, struct err *e)
 	t->p = malloc(t->len);
 	if (!t->p)
 		return err_nomem(e);
-	rc = src_pread(t->src, t->p, t->len, 0);
+	rc = src_read(t->src, t->p, t->len, 0, "table", e);
 	if (rc)
-		return err_at(e, -rc, t->src, 0, "table", "%s", strerror(-rc));
+		return rc;
 	if (t->coded)
 		mhp_cipher.decrypt(0, 0, t->p, t->len);
 	t->n = 0;
@@ -316,11 +317,9 @@ static int is_plain(struct object *o, enum game game, uint32_t i, const struct e
 	}
 	if (*plain || !elsewhere || game != MHFU || entry->size < sizeof raw)
 		return 0;
-	rc = src_pread(o->src, raw, sizeof raw, entry->at);
-	if (rc)
-		return err_at(e, -rc, o->src, entry->at, "first bytes of a file", "%s", strerror(-rc));
-	*plain = plain_magic(raw);
-	return 0;
+	rc = src_read(o->src, raw, sizeof raw, entry->at, "first bytes of a file", e);
+	*plain = !rc && plain_magic(raw);
+	return rc;
 }
 
 static int list_files(struct object *o, const struct table *t, struct databin *d, struct entry *v, struct err *e)
@@ -379,10 +378,10 @@ static int databin_list(struct object *o, struct entries *out, struct err *e)
 	uint8_t head[4];
 	struct table t;
 	size_t n = o->src->size < sizeof head ? (size_t)o->src->size : sizeof head;
-	int rc = src_pread(o->src, head, n, 0);
+	int rc = src_read(o->src, head, n, 0, "first start block", e);
 
 	if (rc)
-		return err_at(e, -rc, o->src, 0, "first start block", "%s", strerror(-rc));
+		return rc;
 	rc = open_table(o->src, head, n, &t, e);
 	if (!rc)
 		rc = list_table(o, &t, out, e);
@@ -413,21 +412,17 @@ static int verify_piece(struct object *o, const struct entries *entries, uint64_
 {
 	const struct databin *d = o->priv;
 	uint8_t stored[PIECE], mine[PIECE];
-	int rc = src_pread(o->src, stored, n, at);
+	int rc = src_read(o->src, stored, n, at, "table", e);
 
 	if (rc)
-		return err_at(e, -rc, o->src, at, "table", "%s", strerror(-rc));
+		return rc;
 	memcpy(mine, stored, n);
 	if (d->game != MHF2)
 		mhp_cipher.decrypt(0, at, mine, n);
 	encode_table(d, entries, at, mine, n);
 	if (d->game != MHF2)
 		mhp_cipher.encrypt(0, at, mine, n);
-	for (size_t i = 0; i < n; i++)
-		if (stored[i] != mine[i])
-			return err_at(e, EILSEQ, o->src, at + i, "table", "byte %02x is %02x when it is encoded again",
-				      stored[i], mine[i]);
-	return 0;
+	return mhp_same(o->src, at, "table", stored, mine, n, e);
 }
 
 static int databin_verify(struct object *o, const struct entries *entries, struct err *e)

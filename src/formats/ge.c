@@ -197,12 +197,10 @@ static int fill_room(struct ge_walk *w, struct err *e)
 
 	w->room_at = w->pc;
 	w->room_n = (uint32_t)(n < sizeof w->room ? n : sizeof w->room);
-	rc = src_pread(w->region->src, w->room, w->room_n, w->region->at + w->pc);
-	if (rc) {
+	rc = src_read(w->region->src, w->room, w->room_n, w->region->at + w->pc, "display list", e);
+	if (rc)
 		w->room_n = 0;
-		return err_at(e, -rc, w->region->src, w->region->at + w->pc, "display list", "%s", strerror(-rc));
-	}
-	return 0;
+	return rc;
 }
 
 static int next_word(struct ge_walk *w, uint32_t *word, struct err *e)

@@ -1,4 +1,4 @@
-/* What the small formats of the PSP Monster Hunter family share: reading a few bytes, comparing an encoding. */
+/* What the formats of the PSP Monster Hunter family share: reading a few bytes, comparing an encoding. */
 #ifndef MODELFS_MHPBYTES_H
 #define MODELFS_MHPBYTES_H
 
@@ -10,9 +10,7 @@
 /* All n bytes at `at` of the entry. */
 static inline int mhp_read(const struct object *o, uint64_t at, void *p, size_t n, const char *what, struct err *e)
 {
-	int rc = src_pread(o->src, p, n, at);
-
-	return rc ? err_at(e, -rc, o->src, at, what, "%s", strerror(-rc)) : 0;
+	return src_read(o->src, p, n, at, what, e);
 }
 
 /* -EILSEQ and the first difference between the n bytes stored at `at` and their encoding. */

@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cursor.h"
 #include "format.h"
+#include "mhpbytes.h"
 
 #define COUNT_MAX 256u
 #define TABLE_SIZE(n) (4 + 8 * (size_t)(n))
@@ -57,6 +57,7 @@ struct check {
 	uint64_t size;                         /* of the PAC */
 	uint32_t n, used, i;                   /* entries, those that are not empty, those looked at */
 	struct pac_entry last;                 /* the newest that is not empty */
+	uint64_t bytes;                        /* of the entries so far */
 };
 
 static struct pac_entry entry_at(const uint8_t *table, uint32_t i)
@@ -95,6 +96,12 @@ static int check_entry(struct check *c, struct pac_entry entry, struct err *e)
 	if (!span_ok(c->size, entry.offset, entry.size, 1))
 		return err_at(e, EBADMSG, c->src, at, what, "0x%x bytes at 0x%x end past the 0x%" PRIx64 " of the file",
 			      entry.size, entry.offset, c->size);
+	/* Entries may overlap, but PACs of PACs must not hold more than they are long: a tree that grows with every level
+	 * would never end. */
+	c->bytes += entry.size;
+	if (c->bytes > c->size)
+		return err_at(e, EBADMSG, c->src, at, what, "entries of 0x%" PRIx64 " bytes in all, the file has 0x%" PRIx64,
+			      c->bytes, c->size);
 	c->used++;
 	c->last = entry;
 	return 0;
@@ -169,13 +176,9 @@ static int pac_list(struct object *o, struct entries *out, struct err *e)
 	uint8_t head[TABLE_SIZE(COUNT_MAX)];
 	size_t have = c.size < sizeof head ? (size_t)c.size : sizeof head;
 	struct pac *pac = arena_alloc(&o->arena, 1, sizeof *pac);
-	int rc = src_pread(o->src, head, have, 0);
+	int rc = pac ? src_read(o->src, head, have, 0, "PAC table", e) : err_nomem(e);
 
-	if (!pac)
-		return err_nomem(e);
-	if (rc)
-		return err_at(e, -rc, o->src, 0, "PAC table", "%s", strerror(-rc));
-	rc = check_count(&c, head, have, e);
+	rc = rc ? rc : check_count(&c, head, have, e);
 	if (!rc)
 		rc = check_entries(&c, head, have, e);
 	if (rc)
@@ -219,16 +222,12 @@ static int pac_verify(struct object *o, const struct entries *entries, struct er
 {
 	uint8_t stored[TABLE_SIZE(COUNT_MAX)], mine[TABLE_SIZE(COUNT_MAX)];
 	size_t n = TABLE_SIZE(entries->n);
-	int rc = src_pread(o->src, stored, n, 0);
+	int rc = src_read(o->src, stored, n, 0, "PAC table", e);
 
 	if (rc)
-		return err_at(e, -rc, o->src, 0, "PAC table", "%s", strerror(-rc));
+		return rc;
 	encode_table(o->priv, entries, mine);
-	for (size_t i = 0; i < n; i++)
-		if (stored[i] != mine[i])
-			return err_at(e, EILSEQ, o->src, i, "PAC table", "byte %02x is %02x when it is encoded again",
-				      stored[i], mine[i]);
-	return 0;
+	return mhp_same(o->src, 0, "PAC table", stored, mine, n, e);
 }
 
 static int pac_info(struct object *o, const struct entries *entries, struct doc *doc, struct err *e)

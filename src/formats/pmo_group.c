@@ -139,9 +139,9 @@ int pmo_window(const struct pmo *p, struct pmo_window *win, uint64_t at, size_t 
 		b->len = 0;
 		if (!buf_room(b, want + 1))
 			return err_nomem(e);
-		rc = src_pread(p->region.src, b->p, want, p->region.at + at);
+		rc = src_read(p->region.src, b->p, want, p->region.at + at, "geometry region", e);
 		if (rc)
-			return err_at(e, -rc, p->region.src, p->region.at + at, "geometry region", "%s", strerror(-rc));
+			return rc;
 		win->at = at;
 		b->len = want;
 	}

@@ -99,10 +99,9 @@ static int walk_unit(struct walk *w, struct unit *u)
 {
 	struct buf path = { 0 };
 	struct unit *kid;
-	int rc = unit_fill(w->t, u, w->e);
+	int rc;
 
-	if (rc)
-		return rc;
+	unit_fill(w->t, u, NULL);              /* one that cannot be is fn's to find out; it has no kids */
 	node_path(w->t, (struct node){ u, 0 }, &path);
 	buf_char(&path, 0);
 	rc = path.bad ? err_nomem(w->e) : w->fn(w->ctx, u, (char *)path.p);

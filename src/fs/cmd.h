@@ -28,7 +28,8 @@ struct tree *cmd_open(const struct command *self, const char *path);
 /* All of it to standard output; on failure says why and returns 1. */
 int cmd_write(const struct command *self, const void *p, size_t n);
 
-/* Calls fn for every unit of the tree, parents first, with its path; stops at the first result that is not 0. */
+/* Calls fn for every unit of the tree, parents first, with its path; stops at the first result that is not 0. Also for
+ * those that cannot be read. */
 int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct unit *u, const char *path), void *ctx, struct err *e);
 
 #endif

@@ -150,8 +150,14 @@ static int extract_dir(struct extract *x, struct node dir, int fd)
 {
 	struct into into = { x, fd };
 	struct buf errors = { 0 };
-	int rc = node_list(x->t, dir, 0, true, extract_entry, &into);
+	struct err why = { 0 };
+	int rc;
 
+	if (unit_fill(x->t, dir.unit, &why)) {
+		note_failure(x, dir, why.text);
+		return 0;
+	}
+	rc = node_list(x->t, dir, 0, true, extract_entry, &into);
 	if (!rc && !dir.local) {
 		node_errors(x->t, dir, &errors);
 		if (errors.len)

@@ -69,8 +69,18 @@ const struct command cmd_cat = {
 /* ---- ls ---- */
 
 enum { LS_LONG = 1, LS_RECURSIVE = 2 };
+#define LS_PIECE ((size_t)1 << 20)             /* of a listing, held before it goes out */
 
-struct ls { const struct command *self; struct tree *t; unsigned how; struct buf out; struct node *dirs; size_t ndirs; bool bad; };
+struct ls {
+	const struct command *self;
+	struct tree *t;
+	unsigned how;
+	struct buf out;
+	struct node *dirs;                     /* to be listed below */
+	size_t ndirs;
+	int failed;                            /* standard output is gone */
+	bool bad;                              /* a directory could not be read */
+};
 
 static void ls_line(struct ls *l, struct node n, const char *name)
 {
@@ -93,8 +103,12 @@ static int ls_entry(void *ctx, const struct node_entry *entry)
 	struct node *v;
 
 	ls_line(l, entry->node, entry->name);
-	if (!(l->how & LS_RECURSIVE) || !entry->dir)
-		return 0;
+	if (l->out.len > LS_PIECE) {
+		l->failed = cmd_write(l->self, l->out.p, l->out.len);
+		l->out.len = 0;
+	}
+	if (l->failed || !(l->how & LS_RECURSIVE) || !entry->dir)
+		return l->failed;
 	if (!(l->ndirs & (l->ndirs + 1))) {            /* 0, 1, 3, 7 ...: full */
 		v = realloc(l->dirs, (l->ndirs * 2 + 2) * sizeof *v);
 		if (!v)
@@ -105,7 +119,18 @@ static int ls_entry(void *ctx, const struct node_entry *entry)
 	return 0;
 }
 
-/* The text of one directory goes out before the next is read, so that memory does not grow with the tree. */
+static bool ls_fail(struct ls *l, struct node dir, int code)
+{
+	struct buf path = { 0 };
+
+	node_path(l->t, dir, &path);
+	buf_char(&path, 0);
+	cmd_fail_errno(l->self, path.len > 1 ? (char *)path.p : tree_path(l->t), code);
+	buf_free(&path);
+	return true;
+}
+
+/* The text goes out as it grows, and before the next directory is read: memory does not grow with the tree. */
 static int ls_dir(struct ls *l, struct node dir)
 {
 	struct ls below = { .self = l->self, .t = l->t, .how = l->how };
@@ -116,14 +141,17 @@ static int ls_dir(struct ls *l, struct node dir)
 		buf_str(&below.out, below.out.len ? ":\n" : ".:\n");
 	}
 	rc = node_list(l->t, dir, 0, true, ls_entry, &below);
-	if (rc || below.out.bad)
-		rc = cmd_fail_errno(l->self, tree_path(l->t), rc ? -rc : ENOMEM);
-	else
-		rc = cmd_write(l->self, below.out.p, below.out.len);
+	if (rc == -ENOMEM || below.out.bad) {
+		rc = cmd_fail_errno(l->self, tree_path(l->t), ENOMEM);
+	} else {
+		if (rc < 0)
+			l->bad |= ls_fail(l, dir, -rc);
+		rc = below.failed ? 1 : cmd_write(l->self, below.out.p, below.out.len);
+	}
 	buf_free(&below.out);
 	for (size_t i = 0; i < below.ndirs && !rc; i++) {
 		rc = cmd_write(l->self, "\n", 1);
-		rc = rc ? rc : ls_dir(l, below.dirs[i]);
+		rc = rc ? rc : ls_dir(l, below.dirs[i]);       /* no deeper than the tree */
 	}
 	free(below.dirs);
 	return rc;
@@ -157,6 +185,7 @@ static int run_ls(const struct command *self, int argc, char **argv)
 	} else {
 		node_attr(l.t, n, false, &a);
 		rc = a.dir ? ls_dir(&l, n) : ls_file(&l, n, argv[1]);
+		rc = rc || l.bad;
 	}
 	tree_close(l.t);
 	return rc;

@@ -12,7 +12,7 @@
 
 /* ---- verify ---- */
 
-struct verify { const struct command *self; const char *source; uint64_t nunits, nbad; };
+struct verify { const struct command *self; struct tree *t; const char *source; uint64_t nunits, nbad; };
 
 static int verify_container(struct unit *u, struct object *o, struct err *e)
 {
@@ -21,6 +21,19 @@ static int verify_container(struct unit *u, struct object *o, struct err *e)
 
 	if (!rc && u->format->container->verify)
 		rc = u->format->container->verify(o, &entries, e);
+	return rc;
+}
+
+/* What reading the unit for its listing has found. */
+static int verify_notes(struct verify *v, struct unit *u, struct err *e)
+{
+	struct buf lines = { 0 };
+	int rc = 0;
+
+	node_errors(v->t, (struct node){ u, 0 }, &lines);
+	if (lines.len)
+		rc = err_set(e, EBADMSG, "%.*s", (int)strcspn((char *)lines.p, "\n"), (char *)lines.p);
+	buf_free(&lines);
 	return rc;
 }
 
@@ -36,6 +49,8 @@ static int verify_unit(void *ctx, struct unit *u, const char *path)
 		rc = u->format->container ? verify_container(u, o, &why) : object_verify(o, &why);
 		object_close(o);
 	}
+	if (!rc)
+		rc = verify_notes(v, u, &why);
 	if (rc) {
 		fprintf(stderr, "modelfs: verify: %s%s%s: %s\n", v->source, *path ? ": " : "", path, why.text);
 		v->nbad++;
@@ -57,6 +72,7 @@ static int run_verify(const struct command *self, int argc, char **argv)
 	t = cmd_open(self, argv[0]);
 	if (!t)
 		return 1;
+	v.t = t;
 	rc = cmd_each_unit(t, verify_unit, &v, &why);
 	if (rc)
 		cmd_fail(self, argv[0], &why);

@@ -18,8 +18,9 @@ static const char *plain_ext(const struct format *f, struct probe *p)
 	return ext ? ext : "bin";
 }
 
-static int probe_kid(struct unit *u, uint32_t i, uint8_t *room, struct err *e)
+static int probe_kid(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
 {
+	struct err why = { 0 }, line;
 	struct kid *kid = &u->kids[i];
 	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
 	const struct format *f;
@@ -31,7 +32,11 @@ static int probe_kid(struct unit *u, uint32_t i, uint8_t *room, struct err *e)
 	p.src = entry_source(u->src, u->format, &kid->entry);
 	if (!p.src)
 		return err_nomem(e);
-	f = format_detect(&p, NULL);           /* one that cannot be read is a plain file, whose reading fails */
+	f = format_detect(&p, &why);
+	if (why.code) {                        /* it is a plain file, whose reading fails */
+		err_set(&line, why.code, "entry %u: %.200s", i, why.text);
+		unit_note(t, u, line.text);
+	}
 	kid->format = format_opens(f) && u->depth + 1u < LIMIT_NESTING ? f : NULL;
 	kid->ext = kid->format ? f->ext : plain_ext(f, &p);
 	src_put(p.src);
@@ -45,7 +50,6 @@ int layout_container(struct tree *t, struct unit *u, struct object *o, struct er
 	struct err why = { 0 };
 	int rc = u->format->container->list(o, &entries, &why);
 
-	(void)t;
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		object_fault(o, PART_OBJECT, 0, true, &why);
 		return 0;
@@ -60,15 +64,10 @@ int layout_container(struct tree *t, struct unit *u, struct object *o, struct er
 		return err_nomem(e);
 	for (uint32_t i = 0; i < entries.n && !rc; i++) {
 		u->kids[i].entry = entries.v[i];
-		rc = probe_kid(u, i, room, e);
+		rc = probe_kid(t, u, i, room, e);
 	}
-	if (rc) {
-		free(u->kids);
-		u->kids = NULL;
-		return rc;
-	}
-	u->nkids = entries.n;
-	return 0;
+	u->nkids = rc ? 0 : entries.n;
+	return rc;
 }
 
 /* A name being written, by hand: a listing of a large archive is mostly that. */
@@ -118,7 +117,7 @@ struct list {
 	bool bad;
 };
 
-static void add(struct list *l, uint32_t dir, unsigned kind, unsigned arg, uint32_t index, unsigned role)
+static void add(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, unsigned role)
 {
 	if (l->n == l->cap) {
 		uint32_t cap = l->cap ? l->cap * 2 : 32;
@@ -131,27 +130,32 @@ static void add(struct list *l, uint32_t dir, unsigned kind, unsigned arg, uint3
 		l->v = v;
 		l->cap = cap;
 	}
-	l->v[l->n++] = (struct leaf){ .index = index, .dir = (uint16_t)dir, .kind = kind & 31, .arg = (uint8_t)arg, .role = role & 7 };
+	l->v[l->n++] = (struct leaf){ .index = index, .dir = (uint8_t)dir, .kind = kind & 31, .arg = (uint8_t)arg, .role = role & 7 };
 }
 
-static void add_sized(struct list *l, uint32_t dir, unsigned kind, unsigned arg, uint32_t index, uint64_t size)
+static void add_sized(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, uint64_t size)
 {
 	add(l, dir, kind, arg, index, 0);
 	if (!l->bad && size < SIZE_FAILED - 1)
 		atomic_init(&l->v[l->n - 1].size, (uint32_t)size + 1);
 }
 
-static uint32_t add_dir(struct list *l, unsigned which)
+static void add_dir(struct list *l, bool there, unsigned which)
 {
-	add(l, LEAF_TOP, LEAF_DIR, which, 0, 0);
-	return l->n - 1;
+	if (there)
+		add(l, LEAF_TOP, LEAF_DIR, which, 0, 0);
 }
 
-/* The children of a directory follow each other; it says where they begin. */
-static void begin_dir(struct list *l, uint32_t dir)
+/* What follows are the children of that directory: it says where they begin. False when there is no such directory. */
+static bool begin_dir(struct list *l, unsigned which)
 {
-	if (!l->bad)
-		l->v[dir].index = l->n;
+	for (uint32_t i = 0; i < l->n && !l->bad; i++) {
+		if (l->v[i].kind == LEAF_DIR && l->v[i].arg == which) {
+			l->v[i].index = l->n;
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool shows(const struct object *o, unsigned s, const char *yaml)
@@ -172,12 +176,12 @@ static void add_documents(struct list *l, const struct object *o)
 			add(l, LEAF_TOP, LEAF_SECTION_YAML, s, 0, 0);
 }
 
-static void add_meshes(struct list *l, const struct object *o, uint32_t dir)
+static void add_meshes(struct list *l, const struct object *o)
 {
 	const struct model_ops *m = o->format->model;
-	uint32_t n = object_count(o, PART_MESH);
+	unsigned dir = LEAF_DIR_MESHES;
+	uint32_t n = begin_dir(l, dir) ? object_count(o, PART_MESH) : 0;
 
-	begin_dir(l, dir);
 	for (uint32_t i = 0; i < n && !l->bad; i++) {
 		if (object_gone(o, PART_MESH, i))
 			continue;
@@ -205,21 +209,21 @@ static void add_images(struct list *l, const struct object *o)
 	}
 }
 
-static void add_clips(struct list *l, const struct object *o, uint32_t dir)
+static void add_clips(struct list *l, const struct object *o)
 {
-	uint32_t n = object_count(o, PART_CLIP);
+	uint32_t n = begin_dir(l, LEAF_DIR_CLIPS) ? object_count(o, PART_CLIP) : 0;
 
-	begin_dir(l, dir);
 	for (uint32_t i = 0; i < n && !l->bad; i++)
 		if (!object_gone(o, PART_CLIP, i))
-			add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
+			add(l, LEAF_DIR_CLIPS, LEAF_DOC, DOC_CLIP, i, 0);
 }
 
 /* What a companion shows as `kind`, shown here too. */
-static void add_from_mate(struct list *l, const struct unit *mate, unsigned kind, unsigned arg, uint32_t dir, unsigned role)
+static void add_from_mate(struct list *l, const struct unit *mate, unsigned kind, unsigned arg, unsigned dir, unsigned role)
 {
-	begin_dir(l, dir);
-	for (uint32_t i = 0; i < mate->nleaves && !l->bad; i++)
+	uint32_t n = begin_dir(l, dir) ? mate->nleaves : 0;
+
+	for (uint32_t i = 0; i < n && !l->bad; i++)
 		if (mate->leaves[i].kind == kind && mate->leaves[i].arg == arg && !mate->leaves[i].role)
 			add(l, dir, kind, arg, mate->leaves[i].index, role);
 }
@@ -232,7 +236,7 @@ static bool mate_has(const struct unit *mate, unsigned kind, unsigned arg)
 	return false;
 }
 
-struct gap_list { struct unit *u; struct list *l; uint32_t dir, cap; };
+struct gap_list { struct unit *u; struct list *l; uint32_t cap; };
 
 static int add_gap(void *ctx, uint64_t at, uint64_t size)
 {
@@ -249,64 +253,55 @@ static int add_gap(void *ctx, uint64_t at, uint64_t size)
 		g->cap = cap;
 	}
 	u->gaps[u->ngaps] = (struct gap){ at, size };
-	add_sized(g->l, g->dir, LEAF_GAP, 0, u->ngaps++, size);
+	add_sized(g->l, LEAF_DIR_RAW, LEAF_GAP, 0, u->ngaps++, size);
 	return 0;
 }
 
-static int add_raw(struct list *l, struct unit *u, struct object *o, uint32_t dir)
+static int add_raw(struct list *l, struct unit *u, struct object *o, struct err *e)
 {
-	struct gap_list gaps = { u, l, dir, 0 };
+	struct gap_list gaps = { u, l, 0 };
+	int rc;
 
-	begin_dir(l, dir);
-	add_sized(l, dir, LEAF_WHOLE, 0, 0, u->src->size);
+	if (!begin_dir(l, LEAF_DIR_RAW))
+		return 0;
+	add(l, LEAF_DIR_RAW, LEAF_WHOLE, 0, 0, 0);
 	if (!o->variant || u->format->container)
 		return 0;
 	for (unsigned s = 0; s < o->variant->nsections; s++)
 		if (object_section(o, s).size)
-			add_sized(l, dir, LEAF_SECTION_RAW, s, 0, object_section(o, s).size);
-	return object_gaps(o, add_gap, &gaps, NULL);
-}
-
-#define NO_DIR 0xfffffffeu
-
-static uint32_t dir_if(struct list *l, bool there, unsigned which)
-{
-	return there ? add_dir(l, which) : NO_DIR;
+			add_sized(l, LEAF_DIR_RAW, LEAF_SECTION_RAW, s, 0, object_section(o, s).size);
+	rc = object_gaps(o, add_gap, &gaps, e);
+	return rc == -ENOMEM ? err_nomem(e) : rc;
 }
 
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
 	struct list l = { 0 };
-	struct unit *textures = unit_mate(t, u, ROLE_TEXTURES), *pack = unit_mate(t, u, ROLE_ANIMATIONS);
-	uint32_t meshes = NO_DIR, pictures, animations, clips, raw;
-	bool has_raw = !u->format->container || u->format->container->raw;
-	int rc = 0;
+	const struct container_ops *c = u->format->container;
+	struct unit *bones = unit_mate(t, u, ROLE_SKELETON), *textures = unit_mate(t, u, ROLE_TEXTURES);
+	struct unit *pack = unit_mate(t, u, ROLE_ANIMATIONS);
+	int rc;
 
-	if (o->variant && !u->format->container) {
+	if (o->variant && !c) {
 		add_documents(&l, o);
-		meshes = dir_if(&l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
+		add_dir(&l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
 		if (o->format->docs & 1u << DOC_SKELETON)
 			add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
 		add_images(&l, o);
 	}
-	if (mate_has(unit_mate(t, u, ROLE_SKELETON), LEAF_DOC, DOC_SKELETON))
+	if (mate_has(bones, LEAF_DOC, DOC_SKELETON))
 		add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
-	pictures = dir_if(&l, mate_has(textures, LEAF_PNG, 0), LEAF_DIR_TEXTURES);
-	animations = dir_if(&l, mate_has(pack, LEAF_DOC, DOC_CLIP), LEAF_DIR_ANIMATIONS);
-	clips = dir_if(&l, object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
-	raw = dir_if(&l, has_raw, LEAF_DIR_RAW);
+	add_dir(&l, mate_has(textures, LEAF_PNG, 0), LEAF_DIR_TEXTURES);
+	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP), LEAF_DIR_ANIMATIONS);
+	add_dir(&l, object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
+	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
 	add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
 
-	if (meshes != NO_DIR)
-		add_meshes(&l, o, meshes);
-	if (pictures != NO_DIR)
-		add_from_mate(&l, textures, LEAF_PNG, 0, pictures, ROLE_TEXTURES);
-	if (animations != NO_DIR)
-		add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, animations, ROLE_ANIMATIONS);
-	if (clips != NO_DIR)
-		add_clips(&l, o, clips);
-	if (raw != NO_DIR)
-		rc = add_raw(&l, u, o, raw);
+	add_meshes(&l, o);
+	add_from_mate(&l, textures, LEAF_PNG, 0, LEAF_DIR_TEXTURES, ROLE_TEXTURES);
+	add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, LEAF_DIR_ANIMATIONS, ROLE_ANIMATIONS);
+	add_clips(&l, o);
+	rc = add_raw(&l, u, o, e);
 	if (l.bad || rc) {
 		free(l.v);
 		return rc ? rc : err_nomem(e);
@@ -319,7 +314,10 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 
 /* ---- names ---- */
 
-static const char *const dir_names[] = { "meshes", "textures", "animations", "clips", "raw" };
+const char *const leaf_dir_names[] = {
+	[LEAF_TOP] = NULL, [LEAF_DIR_MESHES] = "meshes", [LEAF_DIR_TEXTURES] = "textures",
+	[LEAF_DIR_ANIMATIONS] = "animations", [LEAF_DIR_CLIPS] = "clips", [LEAF_DIR_RAW] = "raw",
+};
 
 static void doc_name(const struct leaf *l, struct name *to)
 {
@@ -352,7 +350,7 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	struct name to = { name, 0 };
 
 	switch (l->kind) {
-	case LEAF_DIR: add_text(&to, dir_names[l->arg]); break;
+	case LEAF_DIR: add_text(&to, leaf_dir_names[l->arg]); break;
 	case LEAF_SECTION_YAML: add_text(&to, u->variant->sections[l->arg].yaml); break;
 	case LEAF_DOC: doc_name(l, &to); break;
 	case LEAF_OBJ: numbered_name(l, ".obj", &to); break;

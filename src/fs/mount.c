@@ -27,7 +27,8 @@ struct options {
 	char *names;
 	unsigned cache;                        /* MiB */
 	unsigned max_read;
-	int foreground, stats, writable;
+	unsigned fps;
+	int foreground, stats, idle;           /* idle: one was given that means nothing while all is read-only */
 	char *paths[2];
 	int npaths, help;
 };
@@ -41,7 +42,11 @@ static const struct fuse_opt option_table[] = {
 	OPT("cache=%u", cache, 0),
 	OPT("max_read=%u", max_read, 0),
 	OPT("stats", stats, 1),
-	OPT("rw", writable, 1),
+	OPT("rw", idle, 1),
+	OPT("grow", idle, 1),
+	OPT("noundo", idle, 1),
+	OPT("carve", idle, 1),
+	OPT("fps=%u", fps, 0),
 	FUSE_OPT_KEY("ro", FUSE_OPT_KEY_DISCARD),      /* always */
 	FUSE_OPT_KEY("-h", KEY_HELP),
 	FUSE_OPT_KEY("--help", KEY_HELP),
@@ -179,8 +184,10 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 		free(point);
 		return cmd_fail(self, o->paths[0], &why);
 	}
-	if (o->writable)
-		log_line("%s: this version mounts read-only", tree_path(m.tree));
+	if (o->idle)
+		log_line("%s: this version only reads: rw, grow, noundo and carve change nothing", tree_path(m.tree));
+	if (o->fps)
+		log_line("%s: this version shows raw keys: fps changes nothing", tree_path(m.tree));
 	rc = add_our_options(args, tree_path(m.tree), o->max_read) ? cmd_fail_errno(self, o->paths[0], ENOMEM) :
 	     mount_session(&m, args, point, o);
 	tree_close(m.tree);

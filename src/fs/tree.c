@@ -152,9 +152,7 @@ static void free_unit(struct unit *u)
 		u->notes = next;
 	}
 	src_put(u->src);
-	free(u->kids);
-	free(u->leaves);
-	free(u->gaps);
+	unit_empty(u);
 }
 
 void tree_close(struct tree *t)
@@ -248,7 +246,7 @@ static struct range leaves_of(struct node dir)
 {
 	const struct unit *u = dir.unit;
 	const struct leaf *l = node_leaf(dir);
-	uint16_t which = l ? (uint16_t)(l - u->leaves) : LEAF_TOP;
+	unsigned which = l ? l->arg : LEAF_TOP;
 	struct range r = { l ? l->index : 0, 0 };
 
 	for (r.end = r.first; r.end < u->nleaves && u->leaves[r.end].dir == which; r.end++)
@@ -269,15 +267,9 @@ static bool hidden(struct tree *t, const struct unit *u, const struct leaf *l)
 	return none;
 }
 
-static uint64_t dir_hash(struct node dir)
+static uint64_t dir_hash(const struct unit *u, unsigned which)
 {
-	const struct leaf *l = node_leaf(dir);
-	char name[NODE_NAME_MAX];
-
-	if (!l)
-		return dir.unit->hash;
-	leaf_name(dir.unit, l, name);
-	return hash_name(dir.unit->hash, name);
+	return which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
 }
 
 static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
@@ -353,7 +345,7 @@ int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*
 
 	if (rc)
 		return rc;
-	hash = dir_hash(dir);
+	hash = dir_hash(u, dir.local ? node_leaf(dir)->arg : LEAF_TOP);
 	nkids = dir.local ? 0 : u->nkids;
 	for (; from < nkids && !rc; from++) {
 		kid_name(t, u, (uint32_t)from, name);
@@ -425,33 +417,61 @@ static uint64_t node_ino(struct tree *t, struct node n)
 		kid_name(t, n.unit, n.local - 1, name);
 	} else {
 		leaf_name(n.unit, l, name);
-		if (l->dir != LEAF_TOP)
-			hash = dir_hash((struct node){ n.unit, leaf_local(n.unit, l->dir) });
+		hash = dir_hash(n.unit, l->dir);
 	}
 	return hash_name(hash, name);
+}
+
+/* The size of a file that shows bytes of the archive; 0 when they cannot be had. */
+static uint64_t bytes_size(struct tree *t, struct unit *u, const struct leaf *l)
+{
+	struct source *src;
+	uint64_t size;
+
+	if (leaf_source(t, u, l, &src, NULL))
+		return 0;
+	size = src->size;
+	src_put(src);
+	return size;
+}
+
+static uint64_t text_size(struct tree *t, struct unit *u, struct leaf *l)
+{
+	struct cached *text;
+	uint64_t size;
+
+	if (render_leaf(t, u, l, &text, NULL))
+		return 0;
+	size = rendered_text(text)->len;
+	cached_put(text);
+	return size;
+}
+
+static uint64_t errors_size(struct tree *t, struct node n)
+{
+	struct buf lines = { 0 };
+	uint64_t size;
+
+	node_errors(t, n, &lines);
+	size = lines.len;
+	buf_free(&lines);
+	return size;
 }
 
 static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact, struct node_attr *out)
 {
 	uint32_t size = atomic_load_explicit(&l->size, memory_order_acquire);
-	struct cached *text;
-	struct buf lines = { 0 };
+	bool bytes = l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP;
 
-	if (l->kind == LEAF_ERRORS) {
-		node_errors(t, n, &lines);
-		out->size = lines.len;
-		out->sized = true;
-		buf_free(&lines);
-		return;
-	}
-	if (l->kind == LEAF_WHOLE)
-		out->size = n.unit->src->size;
-	else if (size == SIZE_UNKNOWN && exact && !render_leaf(t, n.unit, l, &text, NULL)) {
-		out->size = rendered_text(text)->len;
-		cached_put(text);
-	} else if (size != SIZE_UNKNOWN && size != SIZE_FAILED)
-		out->size = size - 1;
-	out->sized = exact || l->kind == LEAF_WHOLE || size != SIZE_UNKNOWN;
+	out->sized = exact || bytes || l->kind == LEAF_ERRORS || size != SIZE_UNKNOWN;
+	if (l->kind == LEAF_ERRORS)
+		out->size = errors_size(t, n);
+	else if (size != SIZE_UNKNOWN)
+		out->size = size == SIZE_FAILED ? 0 : size - 1;
+	else if (bytes)
+		out->size = bytes_size(t, n.unit, l);
+	else if (exact)
+		out->size = text_size(t, n.unit, l);
 }
 
 static struct timespec node_mtime(const struct tree *t, const struct unit *u)
@@ -483,6 +503,13 @@ void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 
 /* ---- messages ---- */
 
+static void add_name(struct buf *path, const char *name)
+{
+	if (path->len)
+		buf_char(path, '/');
+	buf_str(path, name);
+}
+
 void node_path(struct tree *t, struct node n, struct buf *out)
 {
 	const struct leaf *l = node_leaf(n);
@@ -494,16 +521,15 @@ void node_path(struct tree *t, struct node n, struct buf *out)
 		node_path(t, (struct node){ unit_at(t, n.unit->parent), 0 }, out);
 		kid_name(t, unit_at(t, n.unit->parent), n.unit->index, name);
 	} else {
-		node_path(t, l && l->dir != LEAF_TOP ? (struct node){ n.unit, leaf_local(n.unit, l->dir) } :
-			  (struct node){ n.unit, 0 }, out);
+		node_path(t, (struct node){ n.unit, 0 }, out);
+		if (l && l->dir != LEAF_TOP)
+			add_name(out, leaf_dir_names[l->dir]);
 		if (l)
 			leaf_name(n.unit, l, name);
 		else
 			kid_name(t, n.unit, n.local - 1, name);
 	}
-	if (out->len)
-		buf_char(out, '/');
-	buf_str(out, name);
+	add_name(out, name);
 }
 
 void node_errors(struct tree *t, struct node n, struct buf *out)

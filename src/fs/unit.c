@@ -184,23 +184,25 @@ struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role)
 
 void unit_note(struct tree *t, struct unit *u, const char *text)
 {
-	struct note **p, *fresh = malloc(sizeof *fresh + strlen(text) + 1);
+	struct note **p, *fresh;
 	bool changed = false;
+	unsigned n = 0;
 
 	pthread_mutex_lock(&t->lock);
 	for (p = &u->notes; *p && strcmp((*p)->text, text); p = &(*p)->next)
-		;
-	if (!*p && fresh) {
+		n++;
+	if (n == NOTES_MOST)
+		text = "there is more damage than is listed here";
+	fresh = *p || n > NOTES_MOST ? NULL : malloc(sizeof *fresh + strlen(text) + 1);
+	if (fresh) {
 		fresh->next = NULL;
 		strcpy(fresh->text, text);
 		*p = fresh;
-		fresh = NULL;
 		/* Before that nobody has seen the listing. */
 		changed = atomic_load(&u->state) == UNIT_READY;
 		atomic_fetch_add(&u->changes, changed);
 	}
 	pthread_mutex_unlock(&t->lock);
-	free(fresh);
 	if (changed && t->changed)
 		t->changed(t->changed_ctx, node_id((struct node){ u, 0 }));
 }
@@ -216,9 +218,9 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 
 	if (rc)
 		return rc;
-	u->variant = o->variant;
 	if (u->format->container)
 		rc = layout_container(t, u, o, e);
+	u->variant = o->variant;
 	if (o->behind && !u->mate[ROLE_ANIMATIONS])
 		find_pack_behind(t, u);
 	if (!rc)
@@ -227,6 +229,18 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 		unit_note(t, u, f->text);
 	object_close(o);
 	return rc;
+}
+
+/* Also what a filling that failed has left; nobody has seen it. */
+void unit_empty(struct unit *u)
+{
+	free(u->kids);
+	free(u->leaves);
+	free(u->gaps);
+	u->kids = NULL;
+	u->leaves = NULL;
+	u->gaps = NULL;
+	u->nkids = u->nleaves = u->ngaps = 0;
 }
 
 int unit_fill(struct tree *t, struct unit *u, struct err *e)
@@ -253,6 +267,8 @@ int unit_fill(struct tree *t, struct unit *u, struct err *e)
 	if (t->slow && (u->format->container || !src_ready(u->src, TABLES, 0)))
 		t->slow();
 	rc = fill(t, u, e);
+	if (rc)
+		unit_empty(u);
 
 	pthread_mutex_lock(&t->lock);
 	atomic_store_explicit(&u->state, rc ? UNIT_EMPTY : UNIT_READY, memory_order_release);

@@ -25,16 +25,16 @@ enum leaf_kind {
 	LEAF_GAP,                              /* index: in unit->gaps */
 	LEAF_ERRORS
 };
-enum leaf_dir { LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATIONS, LEAF_DIR_CLIPS, LEAF_DIR_RAW };
+/* A unit has at most one directory of each kind. */
+enum leaf_dir { LEAF_TOP, LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATIONS, LEAF_DIR_CLIPS, LEAF_DIR_RAW };
 
-#define LEAF_TOP 0xffffu                       /* dir of a leaf in the unit's own directory */
 #define SIZE_UNKNOWN 0u
 #define SIZE_FAILED 0xffffffffu                /* cannot be made: shown as empty, EIO when opened */
 
 struct leaf {
 	uint32_t index;
 	_Atomic uint32_t size;                 /* bytes + 1, or SIZE_UNKNOWN, SIZE_FAILED */
-	uint16_t dir;                          /* leaf number of its directory; children of a directory lie together */
+	uint8_t dir;                           /* enum leaf_dir: where it lies; the leaves of a directory follow each other */
 	/* role: where the contents come from; 0 the unit itself, else the companion of that role. */
 	uint8_t kind : 5, role : 3;
 	uint8_t arg;
@@ -44,6 +44,7 @@ struct gap { uint64_t at, size; };
 
 /* A line of errors.txt. */
 struct note { struct note *next; char text[]; };
+#define NOTES_MOST 500u                        /* lines; then one that says there is more */
 
 enum unit_state { UNIT_EMPTY, UNIT_BUSY, UNIT_READY };
 
@@ -74,7 +75,7 @@ static inline struct kid *node_kid(struct node n)
 
 static inline struct leaf *node_leaf(struct node n)
 {
-	return n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
+	return n.local && n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
 }
 
 #define UNIT_CHUNK 256u
@@ -105,6 +106,7 @@ int unit_new(struct tree *t, const struct format *format, struct source *src, ui
 /* The unit of a kid that is a directory, made when it has none. */
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e);
 void unit_note(struct tree *t, struct unit *u, const char *text);      /* adds a line unless it is there */
+void unit_empty(struct unit *u);                                       /* frees kids, leaves, gaps */
 uint64_t hash_name(uint64_t parent, const char *name);
 /* The companion of that role, filled; NULL when there is none or it cannot be. */
 struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
@@ -118,6 +120,7 @@ struct source *tree_beside(const struct tree *t, const char *ext);
 int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e);
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e);
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
+extern const char *const leaf_dir_names[];     /* by enum leaf_dir; NULL for LEAF_TOP */
 #define ERRORS_NAME "errors.txt"
 void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX]);
 

@@ -5,6 +5,7 @@ PLAIN.BIN      a DATA.BIN without encryption: as many plain files of the same si
                index that lets limitfs serve the same bytes under the same names
 CODED.BIN      the same files, encrypted
 big.pmo        one model whose mesh 0 is a long text
+wide.pac       one model that shows 200 files
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
 """
 import array
@@ -112,14 +113,28 @@ class Inputs:
         return self.make('big.pmo', self.write_model)
 
     def write_model(self, to):
-        sys.path.insert(0, os.path.join(self.shared, 'corpus/mhp'))
-        sys.dont_write_bytecode = True
-        import mkmhp
-        rng = random.Random(1)
+        mkmhp, rng = self.mkmhp(), random.Random(1)
         groups = [mkmhp.new_group(rng, mkmhp.Fmt(nw=2, idx=2), 200, 200, 'sl', bones=4) for _ in range(3)]
         model = mkmhp.Model('1.0', [mkmhp.Mesh(groups, [0])], mkmhp.some_materials(rng, 1, 1), (123.4, 56.7, 89.1))
         with open(to, 'wb') as f:
             f.write(mkmhp.write_pmo(model)[0])
+
+    def wide_model(self):
+        return self.make('wide.pac', self.write_wide)
+
+    def write_wide(self, to):
+        mkmhp, rng = self.mkmhp(), random.Random(1)
+        model = mkmhp.new_model(rng, '1.0', [1] * 46, 6, 5, tame=True, rows=12, cols=12)
+        pac = mkmhp.pac_node([mkmhp.pmo_node(model), mkmhp.ahi_node(mkmhp.new_skeleton(rng, 'mhfu', 6)), mkmhp.bank(rng, 5)])
+        with open(to, 'wb') as f:
+            f.write(pac.data)
+
+    def mkmhp(self):
+        where = os.path.join(self.shared, 'corpus/mhp')
+        if where not in sys.path:
+            sys.path.append(where)
+        import mkmhp
+        return mkmhp
 
     def squash(self, name, entries):
         """A squashfs of the names in entries, pairs (is a directory, path)."""

@@ -1,10 +1,8 @@
 /* Skeleton: whatever the bytes, it can be described, and every bone can be encoded again. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "format.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 extern const struct format fmt_ahi;
 

@@ -1,23 +1,10 @@
 /* Animation pack: whatever the bytes, probe and open agree, the header can be described, a clip is refused or shown. */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "format.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "build_mhp.h"
+#include "fuzz.h"
 
 extern const struct format fmt_anm;
-
-static int probe(struct source *src)
-{
-	uint8_t room[PROBE_MOST];
-	struct probe p = { .name = "", .size = src->size, .head = room, .src = src, .room = room };
-
-	p.n = src->size < PROBE_FIRST ? (size_t)src->size : PROBE_FIRST;
-	if (src_pread(src, room, p.n, 0))
-		abort();
-	return fmt_anm.probe(&p);
-}
 
 static void describe(struct object *o)
 {
@@ -42,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (object_open(&fmt_anm, src, NULL, &o, &why))
 		abort();
-	if ((o->variant != NULL) != (probe(src) > 0))
+	if ((o->variant != NULL) != (build_probe(&fmt_anm, src, "", NULL, 0, NULL) > 0))
 		abort();
 	if (o->variant)
 		describe(o);

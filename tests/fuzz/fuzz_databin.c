@@ -1,35 +1,25 @@
 /* DATA.BIN: the input is flags, a block count, and the begin of the table before encryption. What it does not reach is
  * zero, so small inputs make archives that are large enough to have a table. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
+#include "build_mhp.h"
+#include "fuzz.h"
 #include "mhpcipher.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { ENCRYPTED = 1, CUT_SHORT = 2, ONLY_INPUT = 4 };
-#define BLOCK 2048u
 #define BLOCKS_MOST 40u
 
 extern const struct format fmt_databin;
 
 static void use(struct source *src, uint32_t index)
 {
-	uint8_t room[PROBE_MOST], byte;
-	struct probe p = { .name = "DATA.BIN", .index = index, .size = src->size, .head = room, .src = src,
-			   .room = room };
 	struct entries entries;
 	struct object *o;
 	struct err why;
 	struct doc quiet = { &(const struct doc_ops){ 0 } };
-	int rc, bid;
+	uint8_t byte;
+	int rc, bid = build_probe(&fmt_databin, src, "DATA.BIN", NULL, index, &why);
 
-	p.why = &why;
-	p.n = src->size < PROBE_FIRST ? (size_t)src->size : PROBE_FIRST;
-	if (src_pread(src, room, p.n, 0))
-		abort();
-	bid = fmt_databin.probe(&p);
 	if (object_open(&fmt_databin, src, NULL, &o, &why))
 		abort();
 	rc = fmt_databin.container->list(o, &entries, &why);
@@ -43,7 +33,7 @@ static void use(struct source *src, uint32_t index)
 		src_put(entry);
 	}
 	if (!rc && (fmt_databin.container->info(o, &entries, &quiet, &why)
-		    || (fmt_databin.container->verify(o, &entries, &why) && src->size % BLOCK == 0)))
+		    || (fmt_databin.container->verify(o, &entries, &why) && src->size % BUILD_BLOCK == 0)))
 		abort();
 	object_close(o);
 }
@@ -56,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2)
 		return 0;
-	n = (data[1] % BLOCKS_MOST + 2) * BLOCK - (data[0] & CUT_SHORT ? data[0] : 0);
+	n = (data[1] % BLOCKS_MOST + 2) * BUILD_BLOCK - (data[0] & CUT_SHORT ? data[0] : 0);
 	n = n < size - 2 || data[0] & ONLY_INPUT ? size - 2 : n;
 	bytes = calloc(1, n + 4);
 	if (!bytes)

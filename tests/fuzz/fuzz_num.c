@@ -1,11 +1,7 @@
 /* Numbers from text: what is read prints as text that reads back to the same number. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cursor.h"
+#include "fuzz.h"
 #include "num.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

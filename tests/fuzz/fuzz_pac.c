@@ -1,24 +1,17 @@
 /* PAC, and the formats that only recognise: whatever the bytes, probe and list agree and entries lie in the file. */
-#include <stdlib.h>
-
-#include "format.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "build_mhp.h"
+#include "fuzz.h"
 
 extern const struct format fmt_pac, fmt_mhpfile;
 
-static int probe(const struct format *f, struct source *src, struct err *why)
+static void recognise(struct source *src)
 {
 	uint8_t room[PROBE_MOST];
-	struct probe p = { .name = "", .within = &fmt_pac, .index = 3, .size = src->size, .head = room, .src = src,
-			   .why = why, .room = room };
+	struct probe p = { .name = "", .within = &fmt_pac, .index = 3, .size = src->size, .src = src, .room = room };
 
-	p.n = src->size < PROBE_FIRST ? (size_t)src->size : PROBE_FIRST;
-	if (src_pread(src, room, p.n, 0))
+	format_detect(&p, NULL);
+	if (!fmt_mhpfile.extension(&p))
 		abort();
-	if (f->extension && !f->extension(&p))
-		abort();
-	return f->probe(&p);
 }
 
 static void use(struct object *o, const struct entries *entries)
@@ -48,11 +41,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!src)
 		return 0;
-	probe(&fmt_mhpfile, src, NULL);
+	recognise(src);
 	if (object_open(&fmt_pac, src, NULL, &o, &why))
 		abort();
 	rc = fmt_pac.container->list(o, &entries, &why);
-	if ((rc == 0) != (probe(&fmt_pac, src, &why) > 0))
+	if ((rc == 0) != (build_probe(&fmt_pac, src, "", &fmt_pac, 3, &why) > 0))
 		abort();
 	if (!rc)
 		use(o, &entries);

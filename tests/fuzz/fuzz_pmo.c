@@ -1,13 +1,11 @@
 /* PMO: open, decode every mesh and material, take every view through its text and back. The first byte tells whether
  * the geometry may be the next file, which then is the second half of the input. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "format.h"
+#include "fuzz.h"
 
 extern const struct format fmt_pmo;
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct nearby { struct surroundings s; struct source *next; };
 

@@ -1,10 +1,8 @@
 /* Texture bank: whatever the bytes, an image is either refused or decoded, and what is decoded can be encoded again. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "format.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 extern const struct format fmt_tmh;
 

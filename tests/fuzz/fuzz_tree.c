@@ -1,11 +1,6 @@
 /* Any file as SOURCE: recognise it, list everything, make every text, read every file. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
+#include "fuzz.h"
 #include "tree.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NODES_MOST 3000u                       /* a wide archive is many times the same */
 
@@ -42,20 +37,11 @@ static int visit(void *ctx, const struct node_entry *e)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char path[] = "/tmp/modelfs-fuzz-XXXXXX";
 	static struct walk w;
-	static int fd;
 	struct tree_options opt = { .cache = 1 << 20 };
 
-	if (!fd) {
-		fd = mkstemp(path);
-		if (fd < 0)
-			abort();
-	}
-	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
-		abort();
 	w.n = 0;
-	if (!tree_open(path, &opt, &w.t, NULL)) {
+	if (!tree_open(fuzz_file(data, size), &opt, &w.t, NULL)) {
 		node_list(w.t, tree_root(w.t), 0, true, visit, &w);
 		tree_close(w.t);
 	}

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import lib
-from lib import CORPUS, Mount, read, run
+from lib import CORPUS, Mount, read, run, unless
 
 PIECE = 4096                                       # what file managers read of a file to learn what it is
 
@@ -17,7 +17,8 @@ def sources(t):
     if not os.path.exists(os.path.join(CORPUS, 'mkmhp.py')):
         return t.skip('no corpus beside the source')
     where = t.dir('corpus')
-    code, text = lib.other(sys.executable, os.path.join(CORPUS, 'mkmhp.py'), where, '--seed', '3', '--what', 'mhfu,mhp3rd')
+    code, text = lib.other(sys.executable, os.path.join(CORPUS, 'mkmhp.py'), where, '--seed', '3', '--what',
+                           'mhfu,mhp3rd')
     if t.ok(code == 0, 'corpus', text):
         for name in ('mhfu', 'mhp3rd'):
             yield name, os.path.join(where, name, 'DATA.BIN')
@@ -40,7 +41,8 @@ def gio(point, to):
         names = [e[0] for e in lib.entries(os.path.join(point, at)) if e[1] != lib.DT_DIR]
         os.makedirs(os.path.join(to, at), exist_ok=True)
         for i in range(0, len(names), 500):
-            c, text = lib.other('gio', 'copy', *(os.path.join(point, at, n) for n in names[i:i + 500]), os.path.join(to, at))
+            c, text = lib.other('gio', 'copy', *(os.path.join(point, at, n) for n in names[i:i + 500]),
+                                os.path.join(to, at))
             code, said = code or c, said + text
     return code, said
 
@@ -111,12 +113,13 @@ def browse(root):
             path = os.path.join(folder, name)
             st = os.lstat(path)
             os.access(path, os.W_OK)
-            for call in (lambda: os.getxattr(path, 'user.xdg.origin.url'), lambda: os.getxattr(path, 'security.selinux'), lambda: os.listxattr(path)):
+            for call in (lambda: os.getxattr(path, 'user.xdg.origin.url'),
+                         lambda: os.getxattr(path, 'security.selinux'), lambda: os.listxattr(path)):
                 try:
                     if call():
                         bad.append(f'{path}: extended attributes')
                 except OSError as e:
-                    bad += [] if e.errno in (errno.ENOTSUP, errno.ENODATA) else [f'{path}: {e}']
+                    bad += unless(e.errno in (errno.ENOTSUP, errno.ENODATA), f'{path}: {e}')
             if kind == lib.DT_DIR:
                 queue.append(os.path.join(at, name))
                 continue
@@ -141,10 +144,12 @@ def manager(t):
             some = [p for p in lib.files(m.point) if p.endswith(('.obj', '.png', '.yaml', '.mtl', '.bin'))][:60]
             code, text = lib.other('gio', 'info', *(os.path.join(m.point, p) for p in some))
             sizes = [int(x.split()[-1]) for x in text.splitlines() if x.strip().startswith('size:')]
-            t.ok(code == 0 and sizes == [os.stat(os.path.join(m.point, p)).st_size for p in some], f'{name}: gio info', (code, text[-200:]))
+            t.ok(code == 0 and sizes == [os.stat(os.path.join(m.point, p)).st_size for p in some], f'{name}: gio info',
+                 (code, text[-200:]))
             code, text = lib.other('gio', 'tree', m.point)
             t.ok(code == 0 and text.count('\n') > n, f'{name}: gio tree', (code, text[-200:]))
-            code, text = lib.other('gio', 'list', '-l', '-a', 'standard::*,access::*,filesystem::*,time::modified', m.point)
+            code, text = lib.other('gio', 'list', '-l', '-a', 'standard::*,access::*,filesystem::*,time::modified',
+                                   m.point)
             t.ok(code == 0 and text.count('\n') == len(os.listdir(m.point)), f'{name}: gio list', (code, text[-200:]))
 
 
@@ -168,7 +173,8 @@ def damaged(t):
     with Mount(t, archive) as m:
         first = lib.snapshot(m.point)
         broken = {p for p, v in first.items() if isinstance(v, str)}
-        t.ok({first[p] for p in broken} <= {os.strerror(errno.EIO)}, 'what cannot be read is EIO', {first[p] for p in broken})
+        t.ok({first[p] for p in broken} <= {os.strerror(errno.EIO)}, 'what cannot be read is EIO',
+             {first[p] for p in broken})
         t.none([p for p in broken if os.stat(os.path.join(m.point, p)).st_size], 'and has size 0')
         t.ok(any(p.endswith('errors.txt') for p in first), 'errors.txt is there')
         settled = lib.snapshot(m.point)            # reading found more to say in errors.txt
@@ -181,7 +187,8 @@ def damaged(t):
             to = os.path.join(t.dir('copy'), 'x')
             code, text = copy(m.point, to)
             have = lib.snapshot(to)
-            t.none(lib.differences({p: v for p, v in have.items() if p not in broken}, sane), f'damaged: {what}: all other files arrive')
+            t.none(lib.differences({p: v for p, v in have.items() if p not in broken}, sane),
+                   f'damaged: {what}: all other files arrive')
             t.ok(bool(code) == bool(broken), f'damaged: {what}: exit code', (code, text[-300:]))
         t.same(m.process.poll(), None, 'the daemon lives')
 

@@ -71,11 +71,13 @@ def work(job):
 def jobs(t, fuse):
     for seed in SEEDS:
         where = t.dir(f'seed{seed}')
-        code, text = lib.other(sys.executable, os.path.join(CORPUS, 'mkmhp.py'), where, '--seed', str(seed), '--what', ','.join(ARCHIVES + PARTS))
+        code, text = lib.other(sys.executable, os.path.join(CORPUS, 'mkmhp.py'), where, '--seed', str(seed), '--what',
+                               ','.join(ARCHIVES + PARTS))
         if not t.ok(code == 0, f'corpus of seed {seed}', text[-300:]):
             continue
         for name in ARCHIVES:
-            yield f'seed {seed}: {name}', os.path.join(where, name, 'DATA.BIN'), f'{where}/{name}.expected.json', None, fuse
+            yield (f'seed {seed}: {name}', os.path.join(where, name, 'DATA.BIN'), f'{where}/{name}.expected.json',
+                   None, fuse)
         for part in PARTS:
             expected = f'{where}/{part}.expected.json'
             for i, e in enumerate(json.load(open(expected))['entries']):
@@ -111,12 +113,15 @@ def real_table(t):
     path = t.file('DATA.BIN', module('mkmhp').encrypt(table, 0))
     os.truncate(path, starts[-1] * lib.BLOCK)
     r = run('info', path)
-    t.ok(r.returncode == 0 and f'files: {REAL_TABLE_FILES}\n'.encode() in r.stdout and b'3rd' in r.stdout, 'the real table of Portable 3rd',
+    t.ok(r.returncode == 0 and f'files: {REAL_TABLE_FILES}\n'.encode() in r.stdout and b'3rd' in r.stdout,
+         'the real table of Portable 3rd',
          (r.returncode, r.stdout, r.stderr))
-    listed = [re.match(r'[-d]\S+ +(\d+) .* (\d+)\.(\w+)/?$', x) for x in run('ls', '-l', path).stdout.decode().splitlines()]
+    listed = [re.match(r'[-d]\S+ +(\d+) .* (\d+)\.(\w+)/?$', x)
+              for x in run('ls', '-l', path).stdout.decode().splitlines()]
     t.ok(len(listed) == REAL_TABLE_FILES and all(listed), 'as many entries', len(listed))
     want = [(b - a) * lib.BLOCK for a, b in zip(starts, starts[1:])]
-    t.none([x[0] for x, size in zip(listed, want) if x[3] in ('bin', 'empty') and (int(x[1]) != size or (size == 0) != (x[3] == 'empty'))],
+    t.none([x[0] for x, size in zip(listed, want) if x[3] in ('bin', 'empty')
+            and (int(x[1]) != size or (size == 0) != (x[3] == 'empty'))],
            'their sizes')
     t.same([int(x[2]) for x in listed if x[3] == 'empty'], [3980, 3981, 3982], 'the three that are empty')
 

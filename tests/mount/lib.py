@@ -20,7 +20,7 @@ import traceback
 import zlib
 
 PROGRAM = os.path.abspath(os.environ['MODELFS'])
-SOURCE = os.environ.get('MODELFS_SOURCE') or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCE = os.environ.get('MODELFS_SOURCE') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 SHARED = os.path.abspath(os.environ.get('MODELFS_SHARED') or os.path.join(SOURCE, '..', 'shared'))
 CORPUS = os.path.join(SHARED, 'corpus', 'mhp')
 SAMPLES = os.path.join(SHARED, 'samples', 'mhp')
@@ -171,8 +171,13 @@ def run(*args, data=None, limit=LIMIT, **kw):
 
 def other(*args, limit=LIMIT, **kw):
     """Another program: exit code, and what it printed in the end, for messages."""
-    r = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit, **kw)
+    r = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
+                       **kw)
     return r.returncode, r.stdout.decode(errors='replace')
+
+
+def unless(good, problem):
+    return [] if good else [problem]
 
 
 def need(*programs):
@@ -206,7 +211,8 @@ def mounts():
     """(mount point, type, source, options) of all, oldest first."""
     out = []
     for line in open('/proc/self/mounts'):
-        source, point, kind, options = [re.sub(r'\\([0-7]{3})', lambda m: chr(int(m.group(1), 8)), x) for x in line.split()[:4]]
+        source, point, kind, options = [re.sub(r'\\([0-7]{3})', lambda m: chr(int(m.group(1), 8)), x)
+                                        for x in line.split()[:4]]
         out.append((point, kind, source, options))
     return out
 
@@ -279,7 +285,8 @@ class Mount:
 # ---------------------------------------------------------------- trees
 
 class Dirent(ctypes.Structure):
-    _fields_ = [('ino', ctypes.c_uint64), ('off', ctypes.c_int64), ('reclen', ctypes.c_ushort), ('type', ctypes.c_ubyte),
+    _fields_ = [('ino', ctypes.c_uint64), ('off', ctypes.c_int64), ('reclen', ctypes.c_ushort),
+                ('type', ctypes.c_ubyte),
                 ('name', ctypes.c_char * 256)]
 
 
@@ -312,7 +319,7 @@ def entries(path, seek=None):
 
 
 def walk(root, at=''):
-    """(path below root, whether it is a directory) of everything, in readdir's order, parents first. Never calls stat."""
+    """(path below root, whether it is a directory) of all, in readdir's order, parents first. Never calls stat."""
     for name, kind, _, _ in entries(os.path.join(root, at)):
         path = os.path.join(at, name)
         yield path, kind == DT_DIR
@@ -453,7 +460,8 @@ def look(node, out):
             look(x, out)
     else:
         keys = [k.value for k, _ in node.value]
-        out += ['line %d: %s given twice' % (k.start_mark.line + 1, k.value) for k, _ in node.value if keys.count(k.value) > 1]
+        twice = [k for k, _ in node.value if keys.count(k.value) > 1]
+        out += ['line %d: %s given twice' % (k.start_mark.line + 1, k.value) for k in twice]
         for _, x in node.value:
             look(x, out)
 for path in sys.stdin.read().split('\0'):
@@ -488,5 +496,6 @@ def yaml_problems(paths):
     p = yaml_python()
     if not p:
         raise Skip('PyYAML is not installed')
-    r = subprocess.run([p, '-c', YAML_CHECK], input='\0'.join(paths).encode(), stdout=subprocess.PIPE, timeout=LIMIT * 5)
+    r = subprocess.run([p, '-c', YAML_CHECK], input='\0'.join(paths).encode(), stdout=subprocess.PIPE,
+                       timeout=LIMIT * 5)
     return r.stdout.decode().splitlines() + ([f'exit code {r.returncode}'] if r.returncode else [])

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import lib
-from lib import LIMIT, PROGRAM, Mount, read, run
+from lib import LIMIT, PROGRAM, Mount, read, run, unless
 
 
 def attempt(function, *args):
@@ -27,8 +27,8 @@ def attempt(function, *args):
 def complains(r, point):
     """Whether umount says why not; for users, fusermount3 may have said something before."""
     *others, ours = r.stderr.splitlines() or ['']
-    return ours.startswith(f'modelfs: umount: {point}: ') and all(not os.geteuid() or x.startswith('fusermount3: ') for x in others) \
-        and (os.geteuid() or not others)
+    expected = not others or os.geteuid() and all(x.startswith('fusermount3: ') for x in others)
+    return ours.startswith(f'modelfs: umount: {point}: ') and expected
 
 
 def returns(t):
@@ -50,7 +50,8 @@ def returns(t):
     r = run('umount', point)
     t.ok(r.returncode == 1 and complains(r, point), 'umount of what is not mounted', (r.returncode, r.stderr))
     r = run('umount', os.path.join(t.folder, 'missing'))
-    t.ok(r.returncode == 1 and r.stderr.startswith('modelfs: umount: '), 'umount of what is not there', (r.returncode, r.stderr))
+    t.ok(r.returncode == 1 and r.stderr.startswith('modelfs: umount: '), 'umount of what is not there',
+         (r.returncode, r.stderr))
 
 
 def busy(t):
@@ -58,14 +59,16 @@ def busy(t):
     with m:
         with open(os.path.join(m.point, '00005.pac', '00.pmo', 'header.yaml')) as f:
             r = run('umount', m.point)
-            t.ok(r.returncode == 1 and 'busy' in r.stderr and complains(r, m.point), 'umount while a file is open', (r.returncode, r.stderr))
+            t.ok(r.returncode == 1 and 'busy' in r.stderr and complains(r, m.point), 'umount while a file is open',
+                 (r.returncode, r.stderr))
             t.ok(f.readline().startswith('# modelfs pmo'), 'the file can still be read')
     t.same(m.code, 0, 'a mount in front ends with 0')
     m = Mount(t, t.demo)
     with m:
         os.listdir(m.point)
         m.process.send_signal(signal.SIGTERM)
-        t.ok(lib.wait_for(lambda: m.process.poll() is not None and m.point not in lib.mount_points()), 'SIGTERM unmounts')
+        t.ok(lib.wait_for(lambda: m.process.poll() is not None and m.point not in lib.mount_points()),
+             'SIGTERM unmounts')
 
 
 def sizes(t):
@@ -79,26 +82,34 @@ def sizes(t):
             path = os.path.join(m.point, p)
             st = os.lstat(path)
             if want[p] is None:
-                odd += [] if stat.S_ISDIR(st.st_mode) and st.st_mode & 0o777 == 0o755 and st.st_nlink >= 2 else [f'{p}: {st}']
+                odd += unless(stat.S_ISDIR(st.st_mode) and st.st_mode & 0o777 == 0o755 and st.st_nlink >= 2,
+                              f'{p}: {st}')
             else:
-                odd += [] if stat.S_ISREG(st.st_mode) and st.st_mode & 0o777 == 0o444 and st.st_nlink == 1 else [f'{p}: {st}']
-                odd += [] if st.st_size <= st.st_blocks * 512 < st.st_size + 4096 else [f'{p}: {st.st_blocks} blocks, {st.st_size} bytes']
+                odd += unless(stat.S_ISREG(st.st_mode) and st.st_mode & 0o777 == 0o444 and st.st_nlink == 1,
+                              f'{p}: {st}')
+                odd += unless(st.st_size <= st.st_blocks * 512 < st.st_size + 4096,
+                              f'{p}: {st.st_blocks} blocks, {st.st_size} bytes')
                 got = read(path)
-                bad += [] if st.st_size == len(got) == want[p][0] else [f'{p}: size {st.st_size}, {len(got)} bytes read, {want[p][0]} extracted']
-            odd += [] if (st.st_uid, st.st_gid) == (os.getuid(), os.getgid()) else [f'{p}: owner {st.st_uid}, {st.st_gid}']
-            odd += [] if st.st_mtime_ns == archive.st_mtime_ns else [f'{p}: time {st.st_mtime_ns}, expected {archive.st_mtime_ns}']
+                bad += unless(st.st_size == len(got) == want[p][0],
+                              f'{p}: size {st.st_size}, {len(got)} bytes read, {want[p][0]} extracted')
+            odd += unless((st.st_uid, st.st_gid) == (os.getuid(), os.getgid()), f'{p}: owner {st.st_uid}, {st.st_gid}')
+            odd += unless(st.st_mtime_ns == archive.st_mtime_ns,
+                          f'{p}: time {st.st_mtime_ns}, expected {archive.st_mtime_ns}')
         t.none(bad, f'the size of {len(want)} nodes before the first read')
         t.none(odd, 'mode, owner, links, blocks and time')
         st = os.stat(m.point)
-        t.ok(stat.S_ISDIR(st.st_mode) and st.st_uid == os.getuid() and st.st_mtime_ns == archive.st_mtime_ns, 'the root', st)
+        t.ok(stat.S_ISDIR(st.st_mode) and st.st_uid == os.getuid() and st.st_mtime_ns == archive.st_mtime_ns,
+             'the root', st)
         have, disk = os.statvfs(m.point), os.statvfs(t.demo)
         t.ok(have.f_blocks * have.f_frsize == disk.f_blocks * disk.f_frsize and have.f_bsize == disk.f_bsize
-             and have.f_files == disk.f_files and have.f_namemax == 255, 'statfs is that of the archive\'s file system', (have, disk))
+             and have.f_files == disk.f_files and have.f_namemax == 255, 'statfs is that of the archive\'s file system',
+             (have, disk))
         t.ok(have.f_flag & os.ST_RDONLY, 'statfs says read-only')
     old = t.file('old.bin', read(t.demo))
     os.utime(old, (0, 0))
     with Mount(t, old) as m:
-        times = {os.stat(os.path.join(m.point, p)).st_mtime for p in ('', '00000.bin', '00005.pac', '00005.pac/00.pmo/meshes/0.obj')
+        some = ('', '00000.bin', '00005.pac', '00005.pac/00.pmo/meshes/0.obj')
+        times = {os.stat(os.path.join(m.point, p)).st_mtime for p in some
                  if os.path.lexists(os.path.join(m.point, p))}
         t.same(times, {315532800.0}, 'never before 1980')
 
@@ -127,13 +138,17 @@ def walks(t):
         third = survey(m.point)
     t.none([f'{a} {b}' for a, b in zip(first, second) if a != b], 'two walks: names, order, sizes, inode numbers')
     t.none([f'{a} {b}' for a, b in zip(first, third) if a != b], 'a walk after a remount')
-    t.ok(len(first) == len(second) == len(third) == len(whole) > 150, 'as many nodes', (len(first), len(second), len(third)))
+    t.ok(len(first) == len(second) == len(third) == len(whole) > 150, 'as many nodes',
+         (len(first), len(second), len(third)))
     t.none([x for x in first if x[2] != x[3]], 'readdir\'s inode is st_ino')
-    t.none([x for x in first if x[1] != (lib.DT_DIR if stat.S_ISDIR(x[6]) else lib.DT_REG)], 'readdir\'s type is the file\'s')
+    t.none([x for x in first if x[1] != (lib.DT_DIR if stat.S_ISDIR(x[6]) else lib.DT_REG)],
+           'readdir\'s type is the file\'s')
     numbers = [x[3] for x in first]
-    t.ok(len(set(numbers)) == len(numbers) and 0 not in numbers and 1 not in numbers, 'every node has its own inode number')
+    t.ok(len(set(numbers)) == len(numbers) and 0 not in numbers and 1 not in numbers,
+         'every node has its own inode number')
     names = run('ls', t.demo).stdout.decode().split()
-    t.same([x[0] for x in first if '/' not in x[0]], [n.rstrip('/') for n in names], 'the order of readdir is that of ls')
+    t.same([x[0] for x in first if '/' not in x[0]], [n.rstrip('/') for n in names],
+           'the order of readdir is that of ls')
 
 
 def positions(t):
@@ -148,16 +163,21 @@ def positions(t):
 
 def lookups(t):
     with Mount(t, t.demo) as m:
-        bad = [p for p in ('nothing', '.hidden', '00005.pac/.hidden', '00005.pac/nothing', '00005.PAC', '5.pac', '00005', '00005.pa',
-                           '00005.pacx', '00005.pac/00.pmo/meshes/00.obj', '00005.pac/00.pmo/meshes/1000.obj', '00005.pac/00.pmo/errors.txt',
-                           '00005.pac/00.pmo/raw/whole.pac', '99999.pac', '18446744073709551616.pac', '-0.pac')
-               if attempt(os.stat, os.path.join(m.point, p)) != errno.ENOENT]
+        top, model = '00005.pac/', '00005.pac/00.pmo/'
+        bad = [p for p in (
+            'nothing', '.hidden', top + '.hidden', top + 'nothing', '00005.PAC', '5.pac', '00005', '00005.pa',
+            '00005.pacx', model + 'meshes/00.obj', model + 'meshes/1000.obj', model + 'errors.txt',
+            model + 'raw/whole.pac', '99999.pac', '18446744073709551616.pac', '-0.pac')
+            if attempt(os.stat, os.path.join(m.point, p)) != errno.ENOENT]
         t.none(bad, 'names that are not there')
         e = attempt(os.stat, os.path.join(m.point, 'x' * 300))
         t.ok(e in (errno.ENOENT, errno.ENAMETOOLONG), 'a name that is too long', errno.errorcode.get(e, e))
-        t.same(attempt(os.stat, os.path.join(m.point, '00005.pac/00.pmo/header.yaml/x')), errno.ENOTDIR, 'a file is no directory')
-        t.same(attempt(os.listdir, os.path.join(m.point, '00005.pac/00.pmo/header.yaml')), errno.ENOTDIR, 'opendir of a file')
-        t.same(os.path.realpath(os.path.join(m.point, '00005.pac/00.pmo/../../00005.pac/.')), os.path.join(m.point, '00005.pac'), '..')
+        t.same(attempt(os.stat, os.path.join(m.point, '00005.pac/00.pmo/header.yaml/x')), errno.ENOTDIR,
+               'a file is no directory')
+        t.same(attempt(os.listdir, os.path.join(m.point, '00005.pac/00.pmo/header.yaml')), errno.ENOTDIR,
+               'opendir of a file')
+        t.same(os.path.realpath(os.path.join(m.point, '00005.pac/00.pmo/../../00005.pac/.')),
+               os.path.join(m.point, '00005.pac'), '..')
 
 
 def lazy(t):
@@ -184,7 +204,8 @@ def lazy(t):
             lib.other('ls', '-lR', m.point)
             lib.snapshot(m.point)
     texts = [p for p in lib.files(t.tree) if p.endswith(('.yaml', '.obj', '.mtl', '.png'))]
-    t.ok(0 < m.rendered() <= len(texts), 'every text is made once, a companion\'s for both directories', (m.rendered(), len(texts)))
+    t.ok(0 < m.rendered() <= len(texts), 'every text is made once, a companion\'s for both directories',
+         (m.rendered(), len(texts)))
 
 
 def writes(t):
@@ -193,17 +214,23 @@ def writes(t):
         file, folder, plain = p('00005.pac/00.pmo/materials.yaml'), p('00005.pac/00.pmo'), p('00005.pac/raw/whole.pac')
         before = lib.snapshot(m.point)
         calls = {
-            'open to write': lambda: os.open(file, os.O_WRONLY), 'open to read and write': lambda: os.open(plain, os.O_RDWR),
+            'open to write': lambda: os.open(file, os.O_WRONLY),
+            'open to read and write': lambda: os.open(plain, os.O_RDWR),
             'open to append': lambda: os.open(file, os.O_WRONLY | os.O_APPEND),
-            'open and cut': lambda: os.open(file, os.O_WRONLY | os.O_TRUNC), 'create': lambda: os.open(p('new'), os.O_WRONLY | os.O_CREAT),
-            'create in a model': lambda: os.open(os.path.join(folder, 'new.obj'), os.O_WRONLY | os.O_CREAT), 'mkdir': lambda: os.mkdir(p('new')),
-            'mkdir in a model': lambda: os.mkdir(os.path.join(folder, 'new')), 'unlink': lambda: os.unlink(file), 'rmdir': lambda: os.rmdir(folder),
+            'open and cut': lambda: os.open(file, os.O_WRONLY | os.O_TRUNC),
+            'create': lambda: os.open(p('new'), os.O_WRONLY | os.O_CREAT),
+            'create in a model': lambda: os.open(os.path.join(folder, 'new.obj'), os.O_WRONLY | os.O_CREAT),
+            'mkdir': lambda: os.mkdir(p('new')),
+            'mkdir in a model': lambda: os.mkdir(os.path.join(folder, 'new')), 'unlink': lambda: os.unlink(file),
+            'rmdir': lambda: os.rmdir(folder),
             'rename': lambda: os.rename(file, file + '~'), 'rename a folder': lambda: os.rename(folder, folder + '~'),
-            'link': lambda: os.link(file, p('new')), 'symlink': lambda: os.symlink('x', p('new')), 'mknod': lambda: os.mkfifo(p('new')),
+            'link': lambda: os.link(file, p('new')), 'symlink': lambda: os.symlink('x', p('new')),
+            'mknod': lambda: os.mkfifo(p('new')),
             'chmod': lambda: os.chmod(file, 0o600), 'chmod a folder': lambda: os.chmod(folder, 0o700),
             'chown': lambda: os.chown(file, os.getuid(), os.getgid()), 'truncate': lambda: os.truncate(plain, 5),
             'utimens': lambda: os.utime(file, (0, 0)), 'utimens of the root': lambda: os.utime(m.point),
-            'setxattr': lambda: os.setxattr(file, 'user.x', b'1'), 'removexattr': lambda: os.removexattr(file, 'user.x'),
+            'setxattr': lambda: os.setxattr(file, 'user.x', b'1'),
+            'removexattr': lambda: os.removexattr(file, 'user.x'),
         }
         for what, call in calls.items():
             e = attempt(call)
@@ -226,17 +253,17 @@ def reads(t):
             try:
                 n = len(want)
                 for at, size in ((n, 100), (n + 1, 100), (n + 10 ** 6, 1), (2 ** 62, 1)):
-                    bad += [] if os.pread(fd, size, at) == b'' else [f'{p}: bytes at {at} of {n}']
-                bad += [] if os.pread(fd, 100, max(n - 3, 0)) == want[-3:] else [f'{p}: its last bytes']
-                bad += [] if os.lseek(fd, 0, os.SEEK_END) == n else [f'{p}: end at {os.lseek(fd, 0, os.SEEK_END)} of {n}']
+                    bad += unless(os.pread(fd, size, at) == b'', f'{p}: bytes at {at} of {n}')
+                bad += unless(os.pread(fd, 100, max(n - 3, 0)) == want[-3:], f'{p}: its last bytes')
+                bad += unless(os.lseek(fd, 0, os.SEEK_END) == n, f'{p}: end at {os.lseek(fd, 0, os.SEEK_END)} of {n}')
                 if n:
                     with mmap.mmap(fd, 0, mmap.MAP_PRIVATE, mmap.PROT_READ) as x:
-                        mapped += [] if x[:] == want else [p]
+                        mapped += unless(x[:] == want, p)
                     with mmap.mmap(fd, 0, mmap.MAP_SHARED, mmap.PROT_READ) as x:
-                        mapped += [] if x[n // 2:] == want[n // 2:] else [p]
+                        mapped += unless(x[n // 2:] == want[n // 2:], p)
                 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
                 got = b''.join(os.pread(fd, 777, at) for at in range(0, n, 777))
-                pieces += [] if got == want else [p]
+                pieces += unless(got == want, p)
             finally:
                 os.close(fd)
         t.none(bad, 'reading at and past the end')
@@ -263,7 +290,8 @@ def cut(t):
     names = sorted(os.listdir(t.tree))
     m = Mount(t, archive)
     with m:
-        whole = {p: os.stat(os.path.join(m.point, p)).st_size for p in lib.files(m.point) if '/raw/' in p or '/' not in p}
+        whole = {p: os.stat(os.path.join(m.point, p)).st_size for p in lib.files(m.point) if '/raw/' in p
+                 or '/' not in p}
         os.truncate(archive, size // 3)
         got, failed, strange = 0, set(), []
         for p in lib.files(t.tree):
@@ -271,10 +299,12 @@ def cut(t):
                 got += read(m.point, p) == read(t.tree, p)
             except OSError as e:
                 failed.add(p)
-                strange += [] if e.errno == errno.EIO else [f'{p}: {e}']
+                strange += unless(e.errno == errno.EIO, f'{p}: {e}')
         t.none(strange, 'what cannot be read any more is EIO')
-        t.ok(got and failed and got + len(failed) == len(lib.files(t.tree)), 'the rest is as before', (got, len(failed), len(lib.files(t.tree))))
-        t.ok(any(p.startswith(names[-1]) for p in failed) and not any(p.startswith(names[0]) for p in failed), 'the end failed, the beginning did not')
+        t.ok(got and failed and got + len(failed) == len(lib.files(t.tree)), 'the rest is as before',
+             (got, len(failed), len(lib.files(t.tree))))
+        t.ok(any(p.startswith(names[-1]) for p in failed) and not any(p.startswith(names[0]) for p in failed),
+             'the end failed, the beginning did not')
         t.same(m.process.poll(), None, 'the daemon lives')
         t.same(sorted(os.listdir(m.point)), names, 'the root still lists')
         code, _ = lib.other('ls', '-lR', m.point)
@@ -328,7 +358,8 @@ def large(t):
 
 
 def names_file(t):
-    labels = '# comment\n\n5\tcrate\n0\treadme/first \n16\tw\u00f6rm\n1\tnothing here\n99999\tbeyond\n6\t\n12\tgarden\r\n'
+    labels = '# comment\n\n5\tcrate\n0\treadme/first \n16\tw\u00f6rm\n1\tnothing here\n99999\tbeyond\n6\t\n' \
+             '12\tgarden\r\n'
     path = t.file('names.txt', labels.encode())
     with Mount(t, t.demo, 'names=' + path) as m:
         have = os.listdir(m.point)
@@ -336,13 +367,17 @@ def names_file(t):
         want = {'5': '-crate', '0': '-readme_first ', '16': '-w\u00f6rm', '1': '-nothing here', '12': '-garden'}
         expect = [n[:5] + want.get(str(int(n[:5])), '') + n[5:] for n in plain]
         t.same(sorted(have), sorted(expect), 'labels in names')
-        t.none(lib.differences({p[:5] + p[p.index('.'):]: v for p, v in lib.snapshot(m.point).items()}, lib.snapshot(t.tree)), 'contents are the same')
-        t.same(attempt(os.stat, os.path.join(m.point, '00005.pac')), errno.ENOENT, 'the name without its label is not there')
-    for text, line in (('5 crate\n', 1), ('# a\nx\tcrate\n', 2), ('5\t' + 'x' * 1000 + '\n', 1), ('1\ta\n-1\tb\n', 2), ('99999999999999999999\ta\n', 1)):
+        t.none(lib.differences({p[:5] + p[p.index('.'):]: v for p, v in lib.snapshot(m.point).items()},
+                               lib.snapshot(t.tree)), 'contents are the same')
+        t.same(attempt(os.stat, os.path.join(m.point, '00005.pac')), errno.ENOENT,
+               'the name without its label is not there')
+    for text, line in (('5 crate\n', 1), ('# a\nx\tcrate\n', 2), ('5\t' + 'x' * 1000 + '\n', 1), ('1\ta\n-1\tb\n', 2),
+                       ('99999999999999999999\ta\n', 1)):
         bad = t.file('names.txt', text.encode())
         point = t.dir('mount')
         r = run('mount', '-o', 'names=' + bad, t.demo, point)
-        t.ok(r.returncode == 1 and f'line {line}' in r.stderr and r.stderr.startswith('modelfs: mount: ') and point not in lib.mount_points(),
+        t.ok(r.returncode == 1 and f'line {line}' in r.stderr and r.stderr.startswith('modelfs: mount: ')
+             and point not in lib.mount_points(),
              f'a wrong names file: {text[:20]!r}', (r.returncode, r.stderr))
     r = run('mount', '-o', 'names=/nowhere', t.demo, t.dir('mount'))
     t.ok(r.returncode == 1 and 'No such file' in r.stderr, 'a names file that is not there', (r.returncode, r.stderr))
@@ -356,7 +391,8 @@ def refused(t):
             ('a missing source', [missing, point], 1, f'^modelfs: mount: {missing}: No such file or directory$'),
             ('a source that is no archive', [text, point], 1, f'^modelfs: mount: {text}: '),
             ('a folder as source', [folder, point], 1, f'^modelfs: mount: {folder}: '),
-            ('a mount point that is not there', [t.demo, missing], 1, f'^modelfs: mount: {missing}: No such file or directory$'),
+            ('a mount point that is not there', [t.demo, missing], 1,
+             f'^modelfs: mount: {missing}: No such file or directory$'),
             ('a file as mount point', [t.demo, file], 1, 'Not a directory'),
             ('an unknown option', ['-o', 'nonsense', t.demo, point], 2, 'nonsense'),
             ('an unknown long option', ['--nonsense', t.demo, point], 2, 'nonsense'),
@@ -370,7 +406,9 @@ def refused(t):
 
 
 def options(t):
-    for given in (['ro'], ['cache=1'], ['ro', 'noatime', 'nodev', 'nosuid'], ['max_read=65536'], ['rw']) + ((['allow_other'],) if not os.geteuid() else ()):
+    root_only = [] if os.geteuid() else [['allow_other']]
+    for given in [['ro'], ['cache=1'], ['ro', 'noatime', 'nodev', 'nosuid'], ['max_read=65536'], ['rw'],
+                  ['grow', 'noundo', 'carve']] + root_only:
         m = Mount(t, t.demo, *given)
         try:
             with m:
@@ -381,8 +419,8 @@ def options(t):
         except (RuntimeError, OSError) as e:
             bad = [e]
         t.none(bad, '-o ' + ','.join(given))
-        if given == ['rw']:
-            t.ok('read-only' in m.log, 'rw is answered with a line', m.log)
+        if given[0] in ('rw', 'grow'):
+            t.ok('only reads' in m.log and m.log.count('\n') == 1, f'{given[0]} is answered with a line', m.log)
     strange = os.path.join(t.dir('a,b c\\d'), 'DATA, (1)=\\.BIN')
     shutil.copyfile(t.demo, strange)
     with Mount(t, strange) as m:
@@ -391,7 +429,8 @@ def options(t):
     point = t.dir('mount')
     r = run('mount', 'demo.bin', os.path.basename(point), cwd=t.folder)
     try:
-        t.ok(r.returncode == 0 and not lib.differences(lib.snapshot(point), lib.snapshot(t.tree)), 'relative paths', r.stderr)
+        t.ok(r.returncode == 0 and not lib.differences(lib.snapshot(point), lib.snapshot(t.tree)), 'relative paths',
+             r.stderr)
     finally:
         r = run('umount', os.path.basename(point), cwd=t.folder)
     t.ok(r.returncode == 0 and point not in lib.mount_points(), 'umount of a relative path', r.stderr)
@@ -400,7 +439,8 @@ def options(t):
         p = subprocess.Popen([PROGRAM, 'mount', t.demo, point, '-o', 'ro,nosuid'] + extra, stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            t.ok(lib.wait_for(lambda: point in lib.mount_points()) and os.listdir(point), 'options behind the paths ' + ' '.join(extra))
+            t.ok(lib.wait_for(lambda: point in lib.mount_points()) and os.listdir(point),
+                 'options behind the paths ' + ' '.join(extra))
         finally:
             run('umount', point)
             p.wait(LIMIT)
@@ -423,7 +463,8 @@ def over(t):
     shutil.copyfile(t.demo, archive)
     r = run('mount', archive, folder)
     try:
-        t.ok(r.returncode == 0 and not lib.differences(lib.snapshot(folder), lib.snapshot(t.tree)), 'a mount over its own source', r.stderr)
+        t.ok(r.returncode == 0 and not lib.differences(lib.snapshot(folder), lib.snapshot(t.tree)),
+             'a mount over its own source', r.stderr)
     finally:
         r = run('umount', folder)
     t.ok(r.returncode == 0 and os.listdir(folder) == ['DATA.BIN'], 'and away again', r.stderr)
@@ -440,7 +481,8 @@ def stale(t):
         p.wait()
         t.same(attempt(os.statvfs, point), errno.ENOTCONN, 'killed, its mount point is stale')
         r = run('mount', t.demo, point)
-        t.ok(r.returncode == 0 and sorted(os.listdir(point)) == sorted(os.listdir(t.tree)), 'mount again', (r.returncode, r.stderr))
+        t.ok(r.returncode == 0 and sorted(os.listdir(point)) == sorted(os.listdir(t.tree)), 'mount again',
+             (r.returncode, r.stderr))
         t.same(lib.mount_points().count(point), 1, 'the stale mount is gone')
         r = run('umount', point)
         t.ok(r.returncode == 0 and point not in lib.mount_points(), 'umount', r.stderr)
@@ -454,7 +496,8 @@ def stale(t):
         p.kill()
         p.wait()
     r = run('umount', point)
-    t.ok(r.returncode == 0 and point not in lib.mount_points(), 'umount of a stale mount point', (r.returncode, r.stderr))
+    t.ok(r.returncode == 0 and point not in lib.mount_points(), 'umount of a stale mount point',
+         (r.returncode, r.stderr))
 
 
 CLONE_NEWNS = 0x20000
@@ -503,8 +546,8 @@ def user(t):
     finally:
         if point in lib.mount_points():
             lib.force_unmount(point)
-    p = subprocess.Popen(as_user + [PROGRAM, 'mount', '-f', archive, point], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                         stderr=subprocess.DEVNULL)
+    p = subprocess.Popen(as_user + [PROGRAM, 'mount', '-f', archive, point], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         lib.wait_for(lambda: point in lib.mount_points())
         child = int(read(f'/proc/{p.pid}/task/{p.pid}/children').split()[0])
@@ -536,7 +579,7 @@ ln -s "$MODELFS" /usr/sbin/modelfs
 
 
 def helper(t):
-    """mount -t fuse.modelfs and lines of fstab; in a mount namespace of its own, where /usr/sbin may hold the helper."""
+    """mount -t fuse.modelfs and lines of fstab, in a mount namespace of its own, where /usr/sbin holds the helper."""
     script = os.path.join(lib.SOURCE, 'contrib', 'mount.fuse.modelfs')
     path = t.dir('bin')
     os.symlink(PROGRAM, os.path.join(path, 'modelfs'))
@@ -545,7 +588,8 @@ def helper(t):
     for args in (['-o', 'rw,nofail,noauto,user=me,x-systemd.automount,comment=a'], ['-n', '-o', 'ro'], []):
         code, text = lib.other('sh', script, t.demo, point, *args, env=env)
         try:
-            t.ok(code == 0 and not text and sorted(os.listdir(point)) == sorted(os.listdir(t.tree)), f'mount.fuse.modelfs {" ".join(args)}', (code, text))
+            t.ok(code == 0 and not text and sorted(os.listdir(point)) == sorted(os.listdir(t.tree)),
+                 f'mount.fuse.modelfs {" ".join(args)}', (code, text))
         finally:
             run('umount', point)
     code, text = lib.other('sh', script, t.demo + '.missing', point, '-o', 'ro', env=env)
@@ -560,8 +604,8 @@ def helper(t):
     fstab = t.file('fstab', f'{t.demo} {point} fuse.modelfs ro,allow_other,nofail,noatime,x-test.y=1 0 0\n'.encode())
     for what, command in (('mount -t fuse.modelfs', f'mount -t fuse.modelfs -o ro,nofail {t.demo} {point}'),
                           ('a line of fstab', f'mount -T {fstab} {point}'), ('mount -a', f'mount -a -T {fstab}')):
-        code, text = lib.other('unshare', '-m', 'sh', '-c', HELPER + command + f'\nls {point}\n{PROGRAM} umount {point}\n', 'sh', t.dir('over'),
-                               script, env=env)
+        command = HELPER + command + f'\nls {point}\n{PROGRAM} umount {point}\n'
+        code, text = lib.other('unshare', '-m', 'sh', '-c', command, 'sh', t.dir('over'), script, env=env)
         if code == 99:
             raise lib.Skip('mount -t fuse.modelfs: nothing can be laid over /usr/sbin here')
         t.ok(code == 0 and sorted(text.split()) == sorted(os.listdir(t.tree)), what, (code, text))
@@ -581,5 +625,6 @@ def quick(t):
 
 
 if __name__ == '__main__':
-    lib.main(returns, busy, sizes, walks, positions, lookups, lazy, writes, reads, cut, large, names_file, refused, options, single, over, stale,
+    lib.main(returns, busy, sizes, walks, positions, lookups, lazy, writes, reads, cut, large, names_file, refused,
+             options, single, over, stale,
              helper, quick, user, needs_fuse=True)

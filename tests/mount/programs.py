@@ -1,5 +1,7 @@
-"""What other programs make of the files: Blender, assimp, three.js, pngcheck, PyYAML. The demo archive is read from a mount
-where that is possible; the real PACs and the corpus as extracted."""
+"""What other programs make of the files: Blender, assimp, three.js, pngcheck, PyYAML.
+
+The demo archive is read from a mount where that is possible, the real PACs and the corpus as extracted.
+"""
 import contextlib
 import json
 import os
@@ -18,7 +20,8 @@ INSTALL_SECONDS = 60
 BLENDER = r'''
 import bpy, json, sys
 where = sys.argv[-1]
-imports = {'import_scene.obj': lambda p: bpy.ops.import_scene.obj(filepath=p), 'wm.obj_import': lambda p: bpy.ops.wm.obj_import(filepath=p)}
+imports = {'import_scene.obj': lambda p: bpy.ops.import_scene.obj(filepath=p),
+           'wm.obj_import': lambda p: bpy.ops.wm.obj_import(filepath=p)}
 imports = {k: v for k, v in imports.items() if k.split('.')[1] in dir(getattr(bpy.ops, k.split('.')[0]))}
 result = {k: [] for k in imports}
 bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -83,7 +86,8 @@ def roots(t, stack):
     if not os.path.exists(os.path.join(CORPUS, 'mkmhp.py')):
         return t.skip('no corpus beside the source')
     where = t.dir('corpus')
-    code, text = lib.other(sys.executable, os.path.join(CORPUS, 'mkmhp.py'), where, '--seed', '1', '--what', 'pac,single')
+    code, text = lib.other(sys.executable, os.path.join(CORPUS, 'mkmhp.py'), where, '--seed', '1', '--what',
+                           'pac,single')
     t.ok(code == 0, 'corpus', text[-300:])
     for folder in (SAMPLES, os.path.join(where, 'pac'), os.path.join(where, 'single')):
         for name in sorted(os.listdir(folder)):
@@ -168,7 +172,8 @@ def package(t):
     to = os.path.join(where, 'node_modules', 'three')
     os.mkdir(os.path.dirname(to))
     code, everywhere = lib.other('npm', 'root', '-g') if shutil.which('npm') else (1, '')
-    places = [os.path.join(lib.SOURCE, 'node_modules')] + os.environ.get('NODE_PATH', '').split(':') + [everywhere.strip()] * (not code)
+    places = [os.path.join(lib.SOURCE, 'node_modules')] + os.environ.get('NODE_PATH',
+            '').split(':') + [everywhere.strip()] * (not code)
     for p in places:
         if p and os.path.exists(os.path.join(p, 'three', 'examples', 'jsm', 'loaders', 'OBJLoader.js')):
             os.symlink(os.path.join(p, 'three'), to)
@@ -183,7 +188,8 @@ def package(t):
         return where
     lib.need('npm')
     try:
-        code, text = lib.other('npm', 'install', THREE, '--prefix', where, '--no-audit', '--no-fund', '--ignore-scripts', '--fetch-retries=0',
+        code, text = lib.other('npm', 'install', THREE, '--prefix', where, '--no-audit', '--no-fund',
+                               '--ignore-scripts', '--fetch-retries=0',
                                limit=INSTALL_SECONDS, cwd=where)
     except subprocess.TimeoutExpired:
         code, text = 1, 'npm took too long'

@@ -77,10 +77,12 @@ def hammer(t, name, archive):
     m = Mount(t, archive, f'cache={CACHE}', 'stats')
     with m:
         until, queue, done, problems = time.monotonic() + SECONDS / 2, fork.Queue(), [], []
-        processes = [fork.Process(target=process, args=(m.point, want, SEED + i, until, queue)) for i in range(READERS // 2)]
+        processes = [fork.Process(target=process, args=(m.point, want, SEED + i, until, queue))
+                     for i in range(READERS // 2)]
         for p in processes:
             p.start()
-        threads = [threading.Thread(target=reader, args=(m.point, want, SEED + 100 + i, until, done, problems)) for i in range(READERS // 2)]
+        threads = [threading.Thread(target=reader, args=(m.point, want, SEED + 100 + i, until, done, problems))
+                   for i in range(READERS // 2)]
         for x in threads:
             x.start()
         for _ in processes:

@@ -120,9 +120,7 @@ int object_section_records(struct object *o, unsigned s,
 		uint64_t at = span.at + (uint64_t)i * each;
 
 		got = n - i < most ? n - i : most;
-		rc = src_pread(src, room, (size_t)got * each, at);
-		if (rc)
-			err_at(e, -rc, src, at, o->variant->sections[s].name, "%s", strerror(-rc));
+		rc = src_read(src, room, (size_t)got * each, at, o->variant->sections[s].name, e);
 		for (uint32_t k = 0; k < got && !rc; k++)
 			rc = fn(ctx, i + k, room + (size_t)k * each, src, at + (uint64_t)k * each);
 	}

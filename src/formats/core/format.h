@@ -15,7 +15,7 @@ struct object;
 
 /* ---- detection -------------------------------------------------------------------------------------------------- */
 
-#define PROBE_FIRST 128u                       /* bytes read at first: enough for every magic and most PAC tables */
+#define PROBE_FIRST 128u                       /* bytes read at first: enough for every magic and most tables */
 #define PROBE_MOST 4096u                       /* what a probe may ask for */
 
 struct probe {
@@ -36,7 +36,7 @@ bool probe_need(struct probe *p, size_t n);
 
 /* ---- sections --------------------------------------------------------------------------------------------------- */
 
-/* `part`: 0 is the entry itself, k the k-th entry of DATA.BIN behind it (geometry in the next file). */
+/* `part`: 0 is the entry itself, 1 what the object found behind it (geometry in the next file). */
 struct span { uint64_t at, size; uint8_t part; };
 
 enum section_shape {
@@ -84,7 +84,8 @@ struct fault {
 
 /* What an object may ask of the place it lies in. */
 struct surroundings {
-	/* The k-th entry behind the one of DATA.BIN that holds this object (k from 1), with one reference; NULL: none. */
+	/* The k-th entry (k from 1) behind the one that holds this object, in the container whose order means something;
+	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 };
 
@@ -115,7 +116,7 @@ uint32_t object_count(const struct object *o, unsigned part);
 /* Where section s lies; size 0 when it has no bytes. */
 struct span object_section(const struct object *o, unsigned s);
 struct source *object_part(const struct object *o, unsigned part);     /* src or behind; may be NULL */
-/* n bytes into the object's arena; NULL with the error set. what names them in messages. */
+/* n bytes of the entry, in arena a; NULL with the error set. what names them in messages. */
 const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, struct err *e);
 /* Runs of bytes that no section claims: 16 or more, or not all zero. fn gets each in order. */
 int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64_t size), void *ctx, struct err *e);

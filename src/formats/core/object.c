@@ -30,14 +30,12 @@ const struct format *format_named(const char *name)
 const struct format *format_detect(struct probe *p, struct err *e)
 {
 	const struct format *best = NULL;
-	int rc, bid, most = 0;
+	int bid, most = 0;
 
 	p->head = p->room;
 	p->n = p->size < PROBE_FIRST ? (size_t)p->size : PROBE_FIRST;
-	rc = src_pread(p->src, p->room, p->n, 0);
-	if (rc) {
+	if (src_read(p->src, p->room, p->n, 0, "first bytes", e)) {
 		p->n = 0;
-		err_at(e, -rc, p->src, 0, "first bytes", "%s", strerror(-rc));
 		return NULL;
 	}
 	for (const struct format *const *f = formats; *f; f++) {
@@ -160,7 +158,6 @@ struct span object_section(const struct object *o, unsigned s)
 const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, struct err *e)
 {
 	uint8_t *p;
-	int rc;
 
 	if (!span_ok(o->src->size, at, n, 1)) {
 		err_at(e, EBADMSG, o->src, at, what, "%llu bytes end past the %llu of the entry",
@@ -172,12 +169,7 @@ const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint6
 		err_nomem(e);
 		return NULL;
 	}
-	rc = src_pread(o->src, p, (size_t)n, at);
-	if (rc) {
-		err_at(e, -rc, o->src, at, what, "%s", strerror(-rc));
-		return NULL;
-	}
-	return p;
+	return src_read(o->src, p, (size_t)n, at, what, e) ? NULL : p;
 }
 
 /* ---- gaps ---- */
@@ -199,9 +191,9 @@ static int report_gap(const struct object *o, uint64_t at, uint64_t end, int (*f
 	if (end <= at)
 		return 0;
 	if (end - at < 16) {
-		rc = src_pread(o->src, bytes, (size_t)(end - at), at);
+		rc = src_read(o->src, bytes, (size_t)(end - at), at, "gap", e);
 		if (rc)
-			return err_at(e, -rc, o->src, at, "gap", "%s", strerror(-rc));
+			return rc;
 		for (uint64_t i = 0; i < end - at; i++)
 			any |= bytes[i];
 		if (!any)

@@ -39,6 +39,13 @@ int src_pread(struct source *src, void *buf, size_t n, uint64_t at)
 	return n ? src->ops->pread(src, buf, n, at) : 0;
 }
 
+int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *what, struct err *e)
+{
+	int rc = src_pread(src, buf, n, at);
+
+	return rc ? err_at(e, -rc, src, at, what, "%s", strerror(-rc)) : 0;
+}
+
 const void *src_map(struct source *src, size_t n, uint64_t at)
 {
 	if (!src->ops->map || !span_ok(src->size, at, n, 1))

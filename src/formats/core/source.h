@@ -47,6 +47,8 @@ void src_put(struct source *src);              /* NULL is fine */
 
 /* All n bytes or an error: EBADMSG when the range is not inside the source, EIO when the file has shrunk. */
 int src_pread(struct source *src, void *buf, size_t n, uint64_t at);
+/* The same; the error says that `what` could not be read, where and why. */
+int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *what, struct err *e);
 
 /* The bytes of a plain range in the mapped archive, or NULL when they must be read. Only for handing to the kernel in
  * one system call: if the file was cut meanwhile, the call fails with EFAULT, while touching the bytes would kill. */
