@@ -35,7 +35,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-packages="meson ninja-build pkg-config gcc libfuse3-dev fuse3 zlib1g-dev libspng-dev libcmocka-dev python3 file"
+packages="meson ninja-build pkg-config gcc libfuse3-dev fuse3 libspng-dev libcmocka-dev python3 file"
 missing=
 for package in $packages; do
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "mhpcipher.h"
 
 /* ---- bytes ---- */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "export.h"
 #include "ge.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "export.h"
 
 extern const struct format fmt_ahi;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "export.h"
 
 extern const struct format fmt_anm;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "mhpcipher.h"
 
 /* The state, stepped as the definition says. */

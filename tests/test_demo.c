@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "format.h"
 #include "mhpcipher.h"
 #include "mhpdemo.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "build_mhp.h"
-#include "cursor.h"
+#include "bytes.h"
 
 extern const struct format fmt_databin, fmt_pac, fmt_mhpfile;
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "build_pmo.h"
-#include "cursor.h"
+#include "bytes.h"
 #include "export.h"
 #include "ge.h"
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "format.h"
 #include "mhpbytes.h"
 
@@ -142,20 +142,19 @@ static const struct record *record_of(const struct object *o)
 	return o->variant->sections[1].record;
 }
 
-static void note_bone(struct object *o, uint32_t i, const char *fmt, ...) PRINTF(3, 4);
+PRINTF(3, 4)
 static void note_bone(struct object *o, uint32_t i, const char *fmt, ...)
 {
 	struct skeleton *s = o->priv;
-	char what[24], text[160];
+	char what[24];
 	struct err why;
 	va_list ap;
 
 	s->noted++;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
 	snprintf(what, sizeof what, "bone %u", i);
-	err_at(&why, EBADMSG, o->src, s->bones_at + (uint64_t)i * s->bone_size, what, "%s", text);
+	va_start(ap, fmt);
+	err_vat(&why, EBADMSG, o->src, s->bones_at + (uint64_t)i * s->bone_size, what, fmt, ap);
+	va_end(ap);
 	object_fault(o, PART_BONE, i, false, &why);
 }
 
@@ -195,8 +194,8 @@ static int find_bones(struct object *o, uint32_t n, struct err *e)
 		int rc;
 
 		got = most - i < each ? most - i : each;
-		rc = mhp_read(o, s->bones_at + (uint64_t)i * s->bone_size, raw, (size_t)got * s->bone_size, "bones",
-			      e);
+		rc = src_read(o->src, raw, (size_t)got * s->bone_size, s->bones_at + (uint64_t)i * s->bone_size,
+			      "bones", e);
 		if (rc)
 			return rc;
 		for (uint32_t k = 0; k < got; k++) {
@@ -256,7 +255,7 @@ static int open_skeleton(struct object *o, struct err *e)
 	if (o->src->size < HEADER_SIZE)
 		return err_at(e, EBADMSG, o->src, 0, "skeleton header", "%" PRIu64 " bytes, expected at least %u",
 			      o->src->size, HEADER_SIZE);
-	rc = mhp_read(o, 0, raw, sizeof raw, "skeleton header", e);
+	rc = src_read(o->src, raw, sizeof raw, 0, "skeleton header", e);
 	if (rc)
 		return rc;
 	rec_decode(&header_record, false, raw, &h);
@@ -326,16 +325,14 @@ static int describe_parameters(struct object *o, struct doc *d, struct err *e)
 {
 	const struct skeleton *s = o->priv;
 	struct arena a = { 0 };
-	struct err why;
-	const uint8_t *raw = object_read(o, &a, HEADER_SIZE, (uint64_t)s->nparameters * 4, "parameters", &why);
+	const uint8_t *raw;
+	int rc = object_read(o, &a, HEADER_SIZE, (uint64_t)s->nparameters * 4, "parameters", &raw, e);
 
-	if (raw)
+	if (!rc)
 		doc_rows(d, "parameters", &parameter_record, false, raw, s->nparameters, o->src, HEADER_SIZE,
 			 DOC_PLAIN);
-	else if (e)
-		*e = why;
 	arena_free(&a);
-	return raw ? 0 : -why.code;
+	return rc;
 }
 
 static int doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, struct err *e)
@@ -384,7 +381,7 @@ static int verify_header(struct object *o, struct err *e)
 	const struct skeleton *s = o->priv;
 	uint8_t raw[HEADER_SIZE], again[HEADER_SIZE];
 	struct ahi_header h;
-	int rc = mhp_read(o, 0, raw, sizeof raw, "skeleton header", e);
+	int rc = src_read(o->src, raw, sizeof raw, 0, "skeleton header", e);
 
 	if (rc)
 		return rc;

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cursor.h"
-#include "mhpbytes.h"
+#include "bytes.h"
 
 #define MOST_STREAMS 63u                       /* the first table lies at 8 * 64 at most */
 #define HEAD_MOST (8 * (MOST_STREAMS + 1))
@@ -205,7 +204,7 @@ static int find_clips(struct object *o, struct anm_pack *p, struct err *e)
 {
 	uint32_t *at = malloc((size_t)p->nslots * sizeof *at);
 	uint8_t *raw = malloc((size_t)p->nslots * 4);
-	int rc = raw && at ? mhp_read(o, p->slots_at, raw, (size_t)p->nslots * 4, "slots", e) : err_nomem(e);
+	int rc = raw && at ? src_read(o->src, raw, (size_t)p->nslots * 4, p->slots_at, "slots", e) : err_nomem(e);
 
 	if (!rc) {
 		p->nclips = distinct_clips(at, raw, p->nslots);
@@ -231,7 +230,7 @@ static int find_game(struct object *o, struct anm_pack *p, struct err *e)
 	for (uint32_t i = 0; i < p->nclips && asked < 3 && p->game != ANM_MHFU; i++) {
 		if (p->at[i] < p->clips_at || !span_ok(o->src->size, p->at[i], sizeof word, 1))
 			continue;
-		rc = mhp_read(o, p->at[i], word, sizeof word, anm_name(i).text, e);
+		rc = src_read(o->src, word, sizeof word, p->at[i], anm_name(i).text, e);
 		if (rc)
 			return rc;
 		p->game = le_u32(word) == ANM_TAG_CLIP ? ANM_MHFU : ANM_MHP3RD;
@@ -261,7 +260,7 @@ static int open_tables(struct object *o, struct anm_pack *p, struct err *e)
 
 	if (n < 16)
 		return err_at(e, EBADMSG, o->src, 0, "streams", "%zu bytes, expected at least 16", n);
-	rc = mhp_read(o, 0, head, n, "streams", e);
+	rc = src_read(o->src, head, n, 0, "streams", e);
 	if (rc)
 		return rc;
 	end = first_table(head, o->src->size);
@@ -322,9 +321,9 @@ static int describe_header(struct object *o, struct doc *d, struct arena *a, str
 	const struct anm_pack *p = o->priv;
 	uint8_t head[HEAD_MOST], *slots = arena_alloc(a, p->nslots, 4);
 	uint64_t at = p->slots_at;
-	int rc = slots ? mhp_read(o, 0, head, p->slots_at, "streams", e) : err_nomem(e);
+	int rc = slots ? src_read(o->src, head, p->slots_at, 0, "streams", e) : err_nomem(e);
 
-	rc = rc ? rc : mhp_read(o, at, slots, (size_t)p->nslots * 4, "slots", e);
+	rc = rc ? rc : src_read(o->src, slots, (size_t)p->nslots * 4, at, "slots", e);
 	if (rc)
 		return rc;
 	number_slots(p, slots);

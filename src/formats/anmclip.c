@@ -123,18 +123,16 @@ struct anm_name anm_name(uint32_t i)
 }
 
 /* offset: in the clip. */
-static int damaged(const struct object *o, uint32_t i, uint32_t offset, struct err *e, const char *fmt, ...)
-	PRINTF(5, 6);
+PRINTF(5, 6)
 static int damaged(const struct object *o, uint32_t i, uint32_t offset, struct err *e, const char *fmt, ...)
 {
 	uint64_t at = (uint64_t)((const struct anm_pack *)o->priv)->at[i] + offset;
-	char text[160];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	err_vat(e, EBADMSG, o->src, at, anm_name(i).text, fmt, ap);
 	va_end(ap);
-	return err_at(e, EBADMSG, o->src, at, anm_name(i).text, "%s", text);
+	return -EBADMSG;
 }
 
 int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struct err *e)
@@ -148,7 +146,7 @@ int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struc
 	if (at < p->clips_at || !span_ok(o->src->size, at, h->clip->size, 1))
 		return damaged(o, i, 0, e, "a slot leads here, expected 0x%x to 0x%" PRIx64, p->clips_at,
 			       o->src->size - h->clip->size);
-	rc = mhp_read(o, at, raw, h->clip->size, anm_name(i).text, e);
+	rc = src_read(o->src, raw, h->clip->size, at, anm_name(i).text, e);
 	if (rc)
 		return rc;
 	memset(c, 0, sizeof *c);
@@ -184,17 +182,11 @@ struct visitor {
 
 static int load(struct object *o, uint32_t i, struct clip *c, struct arena *a, struct err *e)
 {
-	struct err why = { 0 };
 	int rc;
 
 	*c = (struct clip){ .o = o, .i = i, .heads = heads_of(o), .at = ((const struct anm_pack *)o->priv)->at[i] };
 	rc = anm_check_clip(o, i, &c->head, e);
-	if (rc)
-		return rc;
-	c->raw = object_read(o, a, c->at, c->head.size, anm_name(i).text, &why);
-	if (!c->raw && e)
-		*e = why;
-	return c->raw ? 0 : -why.code;
+	return rc ? rc : object_read(o, a, c->at, c->head.size, anm_name(i).text, &c->raw, e);
 }
 
 /* Whether channel k, whose head is read, can lie in `room` bytes. */

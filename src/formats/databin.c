@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "format.h"
 #include "mhpbytes.h"
 #include "mhpcipher.h"
@@ -293,40 +293,22 @@ struct databin {
 	struct databin_pair *pairs;
 };
 
+/* Modules and movies outside the lists, as an archive that is only assumed to be MHFU can have them. */
 static bool plain_magic(const uint8_t raw[4])
 {
 	return !memcmp(raw, "~PSP", 4) || !memcmp(raw, "\x7f" "ELF", 4) || !memcmp(raw, "PSMF", 4);
 }
 
-/* Whether file i is stored as it is. Two games are known by their number of files, and their lists are certain. In an
- * archive that is only assumed to be MHFU, the first bytes of the files that another game has plain decide too. */
-static int is_plain(struct object *o, enum game game, uint32_t i, const struct entry *entry, bool *plain, struct err *e)
+static bool is_plain(enum game game, uint32_t i)
 {
-	uint8_t raw[4];
-	bool elsewhere = false;
-	int rc;
-
-	*plain = game == MHF2;
-	for (unsigned k = 0; k < ARRAY_LEN(plain_files); k++) {
-		if (i < plain_files[k].first || i > plain_files[k].last)
-			continue;
-		if (plain_files[k].game == game)
-			*plain = true;
-		else
-			elsewhere = true;
-	}
-	if (*plain || !elsewhere || game != MHFU || entry->size < sizeof raw)
-		return 0;
-	rc = src_read(o->src, raw, sizeof raw, entry->at, "first bytes of a file", e);
-	*plain = !rc && plain_magic(raw);
-	return rc;
+	for (unsigned k = 0; k < ARRAY_LEN(plain_files); k++)
+		if (plain_files[k].game == game && i >= plain_files[k].first && i <= plain_files[k].last)
+			return true;
+	return game == MHF2;
 }
 
-static int list_files(struct object *o, const struct table *t, struct databin *d, struct entry *v, struct err *e)
+static void list_files(const struct object *o, const struct table *t, struct databin *d, struct entry *v)
 {
-	bool plain;
-	int rc;
-
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t start = le_u32(t->p + 4 * (size_t)i);
 		uint64_t at = (uint64_t)start * BLOCK, slot = slot_size(t, i);
@@ -334,25 +316,20 @@ static int list_files(struct object *o, const struct table *t, struct databin *d
 		v[i] = (struct entry){ .at = at, .size = slot, .key = start };
 		if (slot > o->src->size - at)  /* the last file of an archive that is cut short */
 			v[i].size = o->src->size - at;
-		rc = is_plain(o, d->game, i, &v[i], &plain, e);
-		if (rc)
-			return rc;
-		v[i].coded = !plain;
-		d->nplain += plain && slot;
+		v[i].coded = !is_plain(d->game, i);
+		d->nplain += !v[i].coded && slot;
 	}
 	for (uint32_t k = 0; k < d->npairs; k++)
 		if (d->pairs[k].size < v[d->pairs[k].id].size)
 			v[d->pairs[k].id].size = d->pairs[k].size;
 	for (uint32_t i = 0; i < t->n; i++)
 		d->nempty += !v[i].size;
-	return 0;
 }
 
 static int list_table(struct object *o, const struct table *t, struct entries *out, struct err *e)
 {
 	struct databin *d = arena_alloc(&o->arena, 1, sizeof *d);
 	struct entry *v = arena_alloc(&o->arena, t->n, sizeof *v);
-	int rc;
 
 	if (!d || !v)
 		return err_nomem(e);
@@ -364,9 +341,7 @@ static int list_table(struct object *o, const struct table *t, struct entries *o
 	if (!d->pairs)
 		return err_nomem(e);
 	read_pairs(t, d->pairs);
-	rc = list_files(o, t, d, v, e);
-	if (rc)
-		return rc;
+	list_files(o, t, d, v);
 	o->variant = &variants[d->game];
 	o->priv = d;
 	*out = (struct entries){ v, t->n };
@@ -460,7 +435,7 @@ static int databin_info(struct object *o, const struct entries *entries, struct 
 
 static const struct container_ops container = {
 	.list = databin_list, .verify = databin_verify, .info = databin_info, .cipher = &mhp_cipher,
-	.digits = 5, .labels = true, .in_order = true,
+	.stored_plain = plain_magic, .digits = 5, .labels = true, .in_order = true,
 };
 
 const struct format fmt_databin = {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 
 /* ---- vertex types ----
  *
@@ -164,16 +164,16 @@ void ge_address_follow(struct ge_address *a, uint32_t word, uint32_t at)
 PRINTF(4, 5)
 static int bad(const struct ge_walk *w, uint32_t at, struct err *e, const char *fmt, ...)
 {
-	char what[32], text[160];
+	char what[32];
 	va_list ap;
 
 	if (!e)
 		return -EBADMSG;
 	snprintf(what, sizeof what, "display list %u", w->number);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	err_vat(e, EBADMSG, w->region->src, w->region->at + at, what, fmt, ap);
 	va_end(ap);
-	return err_at(e, EBADMSG, w->region->src, w->region->at + at, what, "%s", text);
+	return -EBADMSG;
 }
 
 void ge_walk(struct ge_walk *w, const struct ge_region *region, uint32_t number, uint32_t list, uint64_t end,

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "ge.h"
 #include "mhpcipher.h"
 

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 
 #if defined __x86_64__
 #include <immintrin.h>

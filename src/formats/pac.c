@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "format.h"
 #include "mhpbytes.h"
 

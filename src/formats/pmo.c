@@ -304,8 +304,9 @@ const struct format fmt_pmo = {
 	.ext = "pmo",
 	.doc = "A model: meshes of groups, each one display list of the PSP's graphics engine with its vertices and "
 	       "indices, and the materials they use. Bones and pictures are files of their own. Version 102 can keep "
-	       "its "
-	       "geometry in the next file of DATA.BIN.",
+	       "its geometry in the next file of DATA.BIN.",
+	.behind = "geo",
+	.pack_behind = 2,                      /* model, geometry, moveset (spec/mhp.md 2.2) */
 	.role = ROLE_MODEL,
 	.docs = 1 << DOC_MESH,
 	.probe = pmo_probe,

@@ -2,7 +2,7 @@
 #ifndef MODELFS_PMO_H
 #define MODELFS_PMO_H
 
-#include "cursor.h"
+#include "bytes.h"
 #include "format.h"
 #include "ge.h"
 

@@ -38,21 +38,20 @@ int pmo_first_vertex(const struct pmo *p, const struct pmo_group *g, const struc
 		      prim->vertices, stride, buffer);
 }
 
-static int bad(const struct object *o, const struct pmo *p, uint32_t g, struct err *e, const char *fmt, ...)
-	PRINTF(5, 6);
+PRINTF(5, 6)
 static int bad(const struct object *o, const struct pmo *p, uint32_t g, struct err *e, const char *fmt, ...)
 {
 	const struct pmo_table *t = &p->table[PMO_GROUPS];
-	char what[24], text[160];
+	char what[24];
 	va_list ap;
 
 	if (!e)
 		return -EBADMSG;
 	snprintf(what, sizeof what, "group %u", g);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	err_vat(e, EBADMSG, o->src, t->at + (uint64_t)g * t->each, what, fmt, ap);
 	va_end(ap);
-	return err_at(e, EBADMSG, o->src, t->at + (uint64_t)g * t->each, what, "%s", text);
+	return -EBADMSG;
 }
 
 static int check_places(const struct object *o, const struct pmo *p, uint32_t g, const struct pmo_group *group,

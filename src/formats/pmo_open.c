@@ -24,14 +24,14 @@ static void note(struct object *o, const struct err *why)
 static int read_header(struct object *o, struct pmo *p, struct err *e)
 {
 	const uint8_t *header;
-	int version;
+	int version, rc;
 
 	if (o->src->size < PMO_HEADER_SIZE)
 		return err_at(e, EBADMSG, o->src, 0, "header", "%u bytes end past the %llu of the entry",
 			      PMO_HEADER_SIZE, (unsigned long long)o->src->size);
-	header = object_read(o, &o->arena, 0, PMO_HEADER_SIZE, "header", e);
-	if (!header)
-		return -e->code;
+	rc = object_read(o, &o->arena, 0, PMO_HEADER_SIZE, "header", &header, e);
+	if (rc)
+		return rc;
 	version = pmo_version(header);
 	if (version < 0)
 		return err_at(e, EBADMSG, o->src, 4, "version", "bytes %02x %02x %02x %02x are neither 1.0 nor 102",
@@ -52,8 +52,7 @@ static int read_tables(struct object *o, struct pmo *p, struct err *e)
 	if (end - PMO_HEADER_SIZE > TABLES_AT_ONCE)
 		return 0;
 	p->ntables = (uint32_t)(end - PMO_HEADER_SIZE);
-	p->tables = object_read(o, &o->arena, PMO_HEADER_SIZE, p->ntables, "tables", e);
-	return p->tables ? 0 : -e->code;
+	return object_read(o, &o->arena, PMO_HEADER_SIZE, p->ntables, "tables", &p->tables, e);
 }
 
 /* Where tables lie and how many records fit before the next one. */
@@ -102,15 +101,14 @@ static int read_table(struct object *o, struct pmo *p, unsigned s, uint32_t n, s
 {
 	struct pmo_table *t = &p->table[s];
 	uint64_t bytes = (uint64_t)n * t->each;
+	int rc = 0;
 
 	if (p->tables && span_ok(p->ntables, t->at - PMO_HEADER_SIZE, bytes, 1))
 		t->raw = p->tables + (t->at - PMO_HEADER_SIZE);
 	else
-		t->raw = object_read(o, &o->arena, t->at, bytes, table_names[s], e);
-	if (!t->raw)
-		return -e->code;
-	t->n = n;
-	return 0;
+		rc = object_read(o, &o->arena, t->at, bytes, table_names[s], &t->raw, e);
+	t->n = rc ? 0 : n;
+	return rc;
 }
 
 /* A table whose records the header counts. One that does not fit is left out. */
@@ -226,8 +224,17 @@ static int read_runs(struct object *o, struct pmo *p, unsigned *nbad, struct err
 
 /* ---- geometry region ---- */
 
+#define BLOCK 2048u                            /* files of DATA.BIN are padded to whole blocks */
+
 /* The region of a 102 model may be the next file of DATA.BIN; then the header's size counts it and it begins where this
- * entry ends. */
+ * entry ends. Right in DATA.BIN and without an exact size, the entry seems longer by its padding. */
+static bool lies_behind(const struct object *o, const struct pmo *p)
+{
+	uint64_t entry = o->src->size, at = p->head.geometry;
+
+	return o->variant == &pmo_variants[PMO_102] && p->head.size > entry && (at == entry || entry - at < BLOCK);
+}
+
 static int find_behind(struct object *o, struct pmo *p, struct err *e)
 {
 	uint32_t n = p->head.size - p->head.geometry;
@@ -236,6 +243,11 @@ static int find_behind(struct object *o, struct pmo *p, struct err *e)
 		o->behind = o->around->following(o->around, 1, e);
 	if (!o->behind && o->around && e->code == ENOMEM)
 		return -ENOMEM;
+	if (p->head.geometry < o->src->size && (!o->behind || o->behind->size < n)) {
+		src_put(o->behind);            /* no padding, then; the entry is cut short, or its size is wrong */
+		o->behind = NULL;
+		return -ENOENT;
+	}
 	if (!o->behind) {
 		err_at(e, EBADMSG, o->src, p->head.geometry, "geometry region",
 		       "its %u bytes are the next file of DATA.BIN, which is missing here", n);
@@ -270,8 +282,12 @@ static int find_region(struct object *o, struct pmo *p, struct err *e)
 		p->nmeshes = 0;
 		return 0;
 	}
-	if (o->variant == &pmo_variants[PMO_102] && at == entry && end > at)
-		return find_behind(o, p, e);
+	if (lies_behind(o, p)) {
+		int rc = find_behind(o, p, e);
+
+		if (rc != -ENOENT)
+			return rc;
+	}
 	if (end > entry)
 		err_at(e, EBADMSG, o->src, 8, "size", "%u bytes, the entry has only %llu", p->head.size,
 		       (unsigned long long)entry);

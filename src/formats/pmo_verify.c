@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "mhpbytes.h"
 #include "num.h"
 #include "pmo.h"

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "format.h"
 #include "mhpbytes.h"
 #include "tmhpixel.h"
@@ -115,16 +115,15 @@ static struct image_name image_name(uint32_t i)
 	return name;
 }
 
-static int damaged(const struct object *o, uint32_t i, uint64_t at, struct err *e, const char *fmt, ...) PRINTF(5, 6);
+PRINTF(5, 6)
 static int damaged(const struct object *o, uint32_t i, uint64_t at, struct err *e, const char *fmt, ...)
 {
-	char text[160];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	err_vat(e, EBADMSG, o->src, at, image_name(i).text, fmt, ap);
 	va_end(ap);
-	return err_at(e, EBADMSG, o->src, at, image_name(i).text, "%s", text);
+	return -EBADMSG;
 }
 
 /* How many colours one palette has; the hardware's palette numbers of CLUT16 and CLUT32 have 8 bits too. */
@@ -194,7 +193,7 @@ static int check_image(const struct object *o, uint32_t i, const struct image *m
 	if (!span_ok(m->h.size, PIXEL_BLOCK_AT + (uint64_t)m->h.pixel_size, BLOCK_SIZE, 1))
 		return damaged(o, i, m->at, e, "no room for a CLUT block behind the pixel block of %u bytes in %u",
 			       m->h.pixel_size, m->h.size);
-	rc = mhp_read(o, clut_at(m), raw, BLOCK_SIZE, image_name(i).text, e);
+	rc = src_read(o->src, raw, BLOCK_SIZE, clut_at(m), image_name(i).text, e);
 	if (rc)
 		return rc;
 	rec_decode(&clut_record, false, raw, c);
@@ -232,7 +231,7 @@ static int next_header(const struct object *o, const struct bank *b, uint32_t co
 	if (room < IMAGE_SIZE)
 		return damaged(o, b->n, b->end, e, "header of %u bytes, but %" PRIu64 " are left; of %u %s", IMAGE_SIZE,
 			       room, count, lost);
-	rc = mhp_read(o, b->end, raw, sizeof raw, image_name(b->n).text, e);
+	rc = src_read(o->src, raw, sizeof raw, b->end, image_name(b->n).text, e);
 	if (rc)
 		return rc;
 	m->at = b->end;
@@ -289,7 +288,7 @@ static int open_bank(struct object *o, struct err *e)
 	if (o->src->size < HEADER_SIZE)
 		return err_at(e, EBADMSG, o->src, 0, "bank header", "%" PRIu64 " bytes, expected at least %u",
 			      o->src->size, HEADER_SIZE);
-	rc = mhp_read(o, 0, raw, sizeof raw, "bank header", e);
+	rc = src_read(o->src, raw, sizeof raw, 0, "bank header", e);
 	if (rc)
 		return rc;
 	if (memcmp(raw, ".TMH0.14", 8))
@@ -345,12 +344,7 @@ static uint64_t clut_bytes(const struct tmh_clut *c)
 static int read_bytes(const struct loaded *l, uint64_t at, uint64_t n, const uint8_t **out, struct arena *a,
 		      struct err *e)
 {
-	struct err why = { 0 };
-
-	*out = object_read(l->o, a, at, n, image_name(l->i).text, &why);
-	if (!*out && e)
-		*e = why;
-	return *out ? 0 : -why.code;
+	return object_read(l->o, a, at, n, image_name(l->i).text, out, e);
 }
 
 /* All but the pixels. */
@@ -360,7 +354,7 @@ static int load_headers(struct object *o, uint32_t i, struct loaded *l, struct a
 	int rc;
 
 	*l = (struct loaded){ .o = o, .i = i, .m.at = b->at[i] };
-	rc = mhp_read(o, l->m.at, l->raw, sizeof l->raw, image_name(i).text, e);
+	rc = src_read(o->src, l->raw, sizeof l->raw, l->m.at, image_name(i).text, e);
 	if (rc)
 		return rc;
 	rec_decode(&image_record, false, l->raw, &l->m.h);

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "base.h"
-#include "cursor.h"
+#include "bytes.h"
+#include "ge.h"
 
 static const struct { const char *name; uint8_t bits; } formats_by_number[TMH_FORMATS] = {
 	[TMH_5650] = { "rgb5650", 16 }, [TMH_5551] = { "rgba5551", 16 },
@@ -141,44 +142,6 @@ uint32_t tmh_index(uint32_t format, const uint8_t *row, uint32_t x)
 
 /* ---- colours ---- */
 
-static uint8_t widen4(unsigned v) { return (uint8_t)(v * 17); }
-static uint8_t widen5(unsigned v) { return (uint8_t)(v << 3 | v >> 2); }
-static uint8_t widen6(unsigned v) { return (uint8_t)(v << 2 | v >> 4); }
-static unsigned narrow(uint8_t v, unsigned most) { return (v * most + 127) / 255; }
-
-static void colour_get(uint32_t format, unsigned v, uint8_t c[4])
-{
-	switch (format) {
-	case TMH_5650:
-		c[0] = widen5(v & 31);
-		c[1] = widen6(v >> 5 & 63);
-		c[2] = widen5(v >> 11);
-		c[3] = 255;
-		break;
-	case TMH_5551:
-		c[0] = widen5(v & 31);
-		c[1] = widen5(v >> 5 & 31);
-		c[2] = widen5(v >> 10 & 31);
-		c[3] = v >> 15 ? 255 : 0;
-		break;
-	default:
-		for (unsigned i = 0; i < 4; i++)
-			c[i] = widen4(v >> 4 * i & 15);
-	}
-}
-
-static unsigned colour_put(uint32_t format, const uint8_t c[4])
-{
-	switch (format) {
-	case TMH_5650:
-		return narrow(c[0], 31) | narrow(c[1], 63) << 5 | narrow(c[2], 31) << 11;
-	case TMH_5551:
-		return narrow(c[0], 31) | narrow(c[1], 31) << 5 | narrow(c[2], 31) << 10 | (c[3] >= 128) << 15;
-	default:
-		return narrow(c[0], 15) | narrow(c[1], 15) << 4 | narrow(c[2], 15) << 8 | narrow(c[3], 15) << 12;
-	}
-}
-
 void tmh_colours_get(uint32_t format, const uint8_t *stored, size_t n, uint8_t (*out)[4])
 {
 	if (format == TMH_8888) {
@@ -186,7 +149,7 @@ void tmh_colours_get(uint32_t format, const uint8_t *stored, size_t n, uint8_t (
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		colour_get(format, le_u16(stored + 2 * i), out[i]);
+		ge_colour_get(format, le_u16(stored + 2 * i), out[i]);
 }
 
 void tmh_colours_put(uint32_t format, const uint8_t (*in)[4], size_t n, uint8_t *stored)
@@ -196,7 +159,7 @@ void tmh_colours_put(uint32_t format, const uint8_t (*in)[4], size_t n, uint8_t 
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		put_le16(stored + 2 * i, (uint16_t)colour_put(format, in[i]));
+		put_le16(stored + 2 * i, (uint16_t)ge_colour_put(format, in[i]));
 }
 
 /* ---- DXT ----

@@ -69,21 +69,28 @@ struct tree *cmd_open(const struct command *self, const char *path)
 	return NULL;
 }
 
-int cmd_write(const struct command *self, const void *p, size_t n)
+int cmd_write_fd(int fd, const void *p, size_t n)
 {
 	const char *at = p;
 
 	while (n) {
-		ssize_t done = write(STDOUT_FILENO, at, n);
+		ssize_t done = write(fd, at, n);
 
 		if (done < 0 && errno == EINTR)
 			continue;
 		if (done < 0)
-			return cmd_fail_errno(self, "standard output", errno);
+			return -errno;
 		at += done;
 		n -= (size_t)done;
 	}
 	return 0;
+}
+
+int cmd_write(const struct command *self, const void *p, size_t n)
+{
+	int rc = cmd_write_fd(STDOUT_FILENO, p, n);
+
+	return rc ? cmd_fail_errno(self, "standard output", -rc) : 0;
 }
 
 /* ---- every unit ---- */

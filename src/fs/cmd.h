@@ -25,6 +25,8 @@ int cmd_fail_errno(const struct command *self, const char *where, int code);
 int cmd_usage(const struct command *self);     /* returns 2 */
 /* Opens SOURCE for a command that only reads; on failure says why and returns NULL. */
 struct tree *cmd_open(const struct command *self, const char *path);
+/* All of it, or -errno. */
+int cmd_write_fd(int fd, const void *p, size_t n);
 /* All of it to standard output; on failure says why and returns 1. */
 int cmd_write(const struct command *self, const void *p, size_t n);
 

@@ -54,21 +54,6 @@ static void note_failure(struct extract *x, struct node n, const char *why)
 	x->nfailed++;
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		p += done;
-		n -= (size_t)done;
-	}
-	return 0;
-}
-
 static int copy_handle(struct extract *x, struct handle *h, int fd, bool *source_failed)
 {
 	uint64_t at = 0;
@@ -81,7 +66,7 @@ static int copy_handle(struct extract *x, struct handle *h, int fd, bool *source
 			*source_failed = true;
 			return got;
 		}
-		rc = write_all(fd, x->room, (size_t)got);
+		rc = cmd_write_fd(fd, x->room, (size_t)got);
 		at += (uint64_t)got;
 		x->nbytes += (uint64_t)got;
 		show_progress(x, false);

@@ -90,8 +90,8 @@ static void ls_line(struct ls *l, struct node n, const char *name)
 
 	node_attr(l->t, n, l->how & LS_LONG, &a);
 	if (l->how & LS_LONG) {
-		localtime_r(&a.mtime.tv_sec, &tm);
-		strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
+		if (localtime_r(&a.mtime.tv_sec, &tm))
+			strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
 		buf_printf(&l->out, "%s %10" PRIu64 " %s ", a.dir ? "drwxr-xr-x" : "-r--r--r--", a.size, when);
 	}
 	buf_printf(&l->out, "%s%s\n", name, a.dir ? "/" : "");
@@ -267,11 +267,10 @@ static int describe_root(struct tree *t, struct buf *out, struct err *e)
 	doc_text(&y.doc, "bytes", 0, "%" PRIu64, u->src->size);
 	rc = describe_object(u, o, &y.doc, e);
 	node_errors(t, tree_root(t), &errors);
-	for (char *line = (char *)errors.p, *end; !rc && line && line < (char *)errors.p + errors.len; line = end + 1) {
-		end = memchr(line, '\n', (size_t)((char *)errors.p + errors.len - line));
-		doc_comment(&y.doc, "damaged: %.*s", (int)(end - line), line);
-	}
-	rc = rc ? rc : errors.len ? 1 : 0;
+	buf_char(&errors, 0);
+	for (char *line = errors.bad ? NULL : strtok((char *)errors.p, "\n"); line && !rc; line = strtok(NULL, "\n"))
+		doc_comment(&y.doc, "damaged: %s", line);
+	rc = rc ? rc : errors.len > 1;
 	buf_free(&errors);
 	object_close(o);
 	return rc;

@@ -129,17 +129,14 @@ const struct command cmd_describe = {
 /* An existing file is never overwritten: it may be somebody's game. */
 static int save_new(const struct command *self, const char *path, const struct buf *b)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	size_t done = 0;
-	ssize_t n = 0;
+	int rc, fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
 	if (fd < 0)
 		return cmd_fail_errno(self, path, errno);
-	while (done < b->len && (n = write(fd, b->p + done, b->len - done)) > 0)
-		done += (size_t)n;
-	if (close(fd) || done < b->len)
-		return cmd_fail_errno(self, path, n < 0 ? errno : EIO);
-	return 0;
+	rc = cmd_write_fd(fd, b->p, b->len);
+	if (close(fd) && !rc)
+		rc = -errno;
+	return rc ? cmd_fail_errno(self, path, -rc) : 0;
 }
 
 static int run_demo(const struct command *self, int argc, char **argv)

@@ -18,11 +18,27 @@ static const char *plain_ext(const struct format *f, struct probe *p)
 	return ext ? ext : "bin";
 }
 
+/* What the entry is, through its cipher or without. *p is left for plain_ext(). */
+static const struct format *detect_kid(struct unit *u, struct kid *kid, struct probe *p, struct err *why)
+{
+	const struct container_ops *c = u->format->container;
+	const struct format *f = format_detect(p, why);
+	uint8_t raw[4];
+
+	if (f || why->code || !kid->entry.coded || !c->stored_plain || kid->entry.size < sizeof raw ||
+	    src_pread(u->src, raw, sizeof raw, kid->entry.at) || !c->stored_plain(raw))
+		return f;
+	kid->entry.coded = false;
+	src_put(p->src);
+	p->src = entry_source(u->src, u->format, &kid->entry);
+	return p->src ? format_detect(p, why) : NULL;
+}
+
 static int probe_kid(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
 {
-	struct err why = { 0 }, line;
 	struct kid *kid = &u->kids[i];
 	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
+	struct err why = { 0 }, line;
 	const struct format *f;
 
 	if (!kid->entry.size) {
@@ -30,9 +46,9 @@ static int probe_kid(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, 
 		return 0;
 	}
 	p.src = entry_source(u->src, u->format, &kid->entry);
+	f = p.src ? detect_kid(u, kid, &p, &why) : NULL;
 	if (!p.src)
 		return err_nomem(e);
-	f = format_detect(&p, &why);
 	if (why.code) {                        /* it is a plain file, whose reading fails */
 		err_set(&line, why.code, "entry %u: %.200s", i, why.text);
 		unit_note(t, u, line.text);
@@ -362,4 +378,50 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	case LEAF_GAP: gap_name(&u->gaps[l->index], &to); break;
 	default: add_text(&to, ERRORS_NAME);
 	}
+}
+
+/* ---- finding leaves ---- */
+
+struct range leaf_range(const struct unit *u, uint32_t first, unsigned dir)
+{
+	struct range r = { first, u->nleaves };
+	uint32_t i = first;
+
+	while (i < r.end) {
+		uint32_t mid = i + (r.end - i) / 2;
+
+		if (u->leaves[mid].dir > dir)
+			r.end = mid;
+		else
+			i = mid + 1;
+	}
+	return r;
+}
+
+static bool numbered(const struct leaf *l)
+{
+	return l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG ||
+	       (l->kind == LEAF_DOC && (l->arg == DOC_MESH || l->arg == DOC_IMAGE || l->arg == DOC_CLIP));
+}
+
+struct range leaf_numbered(const struct unit *u, struct range r)
+{
+	while (r.first < r.end && !numbered(&u->leaves[r.first]))
+		r.first++;
+	while (r.first < r.end && !numbered(&u->leaves[r.end - 1]))
+		r.end--;
+	return r;
+}
+
+uint32_t leaf_by_number(const struct unit *u, struct range run, uint32_t number)
+{
+	while (run.first < run.end) {
+		uint32_t mid = run.first + (run.end - run.first) / 2;
+
+		if (u->leaves[mid].index < number)
+			run.first = mid + 1;
+		else
+			run.end = mid;
+	}
+	return run.first;
 }

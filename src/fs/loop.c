@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct loop {
 	struct fuse_session *se;
@@ -102,8 +103,14 @@ int loop_run(struct fuse_session *se, unsigned threads)
 	}
 	if (n)
 		rc = 0;                        /* with fewer */
-	while (n && !fuse_session_exited(se))
-		sem_wait(&l.ended);
+	while (n && !fuse_session_exited(se)) {
+		struct timespec until;
+
+		/* A signal that comes just before the wait does not end it. */
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		sem_timedwait(&l.ended, &until);
+	}
 	for (unsigned i = 0; i < n; i++)
 		pthread_cancel(thread[i]);
 	for (unsigned i = 0; i < n; i++)

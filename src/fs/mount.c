@@ -4,6 +4,7 @@
 #include <fuse_lowlevel.h>
 #include <inttypes.h>
 #include <malloc.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,23 @@ const struct command cmd_mount = {
 
 /* ---- umount ---- */
 
+/* Whether the last mount at path is one of modelfs, also one whose daemon has died. */
+static bool is_ours(const char *path)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "r");
+	char *real = realpath(path, NULL), room[8192];
+	struct mntent entry;
+	bool ours = false;
+
+	while (mounts && getmntent_r(mounts, &entry, room, sizeof room))
+		if (!strcmp(entry.mnt_dir, real ? real : path))
+			ours = !strcmp(entry.mnt_type, "fuse.modelfs");
+	if (mounts)
+		endmntent(mounts);
+	free(real);
+	return ours;
+}
+
 static int run_umount(const struct command *self, int argc, char **argv)
 {
 	unsigned given;
@@ -238,10 +256,14 @@ static int run_umount(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
+	if (!is_ours(argv[0])) {
+		fprintf(stderr, "modelfs: %s: %s: nothing of modelfs is mounted there\n", self->name, argv[0]);
+		return 1;
+	}
 	if (!umount2(argv[0], UMOUNT_NOFOLLOW))
 		return 0;
 	if (errno != EPERM)
-		return cmd_fail_errno(self, argv[0], errno == EINVAL ? ENOENT : errno);
+		return cmd_fail_errno(self, argv[0], errno);
 	if (!run_fusermount("-u", argv[0]))
 		return 0;
 	fprintf(stderr, "modelfs: %s: %s: not mounted by you, or in use\n", self->name, argv[0]);

@@ -171,12 +171,15 @@ static int list_entry(void *ctx, const struct node_entry *entry)
 	return 0;
 }
 
-static int list_dot(struct listing *l, uint64_t *at)
+static int list_dots(struct listing *l, struct node dir, uint64_t *at)
 {
-	struct node_entry dot = { .dir = true, .ino = 1 };
+	struct node_entry dot = { .dir = true };
+	struct node_attr a;
 
 	for (; *at < DOTS; ++*at) {
+		node_attr(l->m->tree, *at ? node_parent(l->m->tree, dir) : dir, false, &a);
 		dot.name = *at ? ".." : ".";
+		dot.ino = a.ino;
 		dot.next = *at + 1 - DOTS;     /* list_entry adds DOTS */
 		if (list_entry(l, &dot))
 			return 1;
@@ -198,7 +201,7 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	rc = list_dot(&l, &at);
+	rc = list_dots(&l, dir, &at);
 	if (!rc)
 		rc = node_list(l.m->tree, dir, at - DOTS, plus, list_entry, &l);
 	if (rc < 0)

@@ -20,6 +20,8 @@ static int make_object(void *ctx, void **value, size_t *cost, struct err *e)
 	if (!rc) {
 		*value = o;
 		*cost = sizeof *o + o->arena.used;
+		for (const struct fault *f = o->faults; f; f = f->next)
+			*cost += sizeof *f + strlen(f->text);
 	}
 	return rc;
 }
@@ -48,10 +50,14 @@ struct job { struct tree *t; struct unit *u; const struct leaf *l; };
 /* A picture of the bank beside the model; -1 when it is not there. */
 static int32_t known_image(const struct unit *bank, int32_t image)
 {
-	for (uint32_t i = 0; bank && image >= 0 && i < bank->nleaves; i++)
-		if (bank->leaves[i].kind == LEAF_PNG && bank->leaves[i].index == (uint32_t)image)
-			return image;
-	return -1;
+	struct range run;
+	uint32_t i;
+
+	if (!bank || image < 0)
+		return -1;
+	run = leaf_numbered(bank, leaf_range(bank, 0, LEAF_TOP));
+	i = leaf_by_number(bank, run, (uint32_t)image);
+	return i < run.end && bank->leaves[i].kind == LEAF_PNG && bank->leaves[i].index == (uint32_t)image ? image : -1;
 }
 
 /* The material of every part that has faces; the others' stay nameless. */

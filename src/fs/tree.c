@@ -239,19 +239,11 @@ bool node_is_dir(struct node n)
 
 /* ---- directories ---- */
 
-/* The leaves of a directory are [first, end) of its unit. */
-struct range { uint32_t first, end; };
-
 static struct range leaves_of(struct node dir)
 {
-	const struct unit *u = dir.unit;
 	const struct leaf *l = node_leaf(dir);
-	unsigned which = l ? l->arg : LEAF_TOP;
-	struct range r = { l ? l->index : 0, 0 };
 
-	for (r.end = r.first; r.end < u->nleaves && u->leaves[r.end].dir == which; r.end++)
-		;
-	return r;
+	return leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
 }
 
 /* A healthy unit has no errors.txt. */
@@ -295,42 +287,53 @@ static bool name_number(const char *name, uint32_t *out)
 	return v <= UINT32_MAX;
 }
 
-static bool numbered(const struct leaf *l)
+static bool leaf_is(struct tree *t, const struct unit *u, uint32_t i, const char *name)
 {
-	return l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG ||
-	       (l->kind == LEAF_DOC && (l->arg == DOC_MESH || l->arg == DOC_IMAGE || l->arg == DOC_CLIP));
+	char have[NODE_NAME_MAX];
+
+	leaf_name(u, &u->leaves[i], have);
+	return !strcmp(have, name) && !hidden(t, u, &u->leaves[i]);
+}
+
+/* The leaf of that name; u->nleaves when there is none. */
+static uint32_t find_leaf(struct tree *t, const struct unit *u, struct range r, const char *name)
+{
+	struct range run = leaf_numbered(u, r);
+	uint32_t number, i;
+
+	for (i = r.first; i < run.first; i++)
+		if (leaf_is(t, u, i, name))
+			return i;
+	for (i = run.end; i < r.end; i++)
+		if (leaf_is(t, u, i, name))
+			return i;
+	if (!name_number(name, &number))
+		return u->nleaves;
+	for (i = leaf_by_number(u, run, number); i < run.end && u->leaves[i].index == number; i++)
+		if (leaf_is(t, u, i, name))
+			return i;
+	return u->nleaves;
 }
 
 int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out)
 {
 	struct unit *u = dir.unit;
 	char have[NODE_NAME_MAX];
-	uint32_t number = 0;
-	bool any;
-	struct range r;
+	uint32_t number, i;
 	int rc = node_is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
 
 	if (rc)
 		return rc;
-	any = name_number(name, &number);
-	if (!dir.local && any && number < u->nkids) {
+	if (!dir.local && name_number(name, &number) && number < u->nkids) {
 		kid_name(t, u, number, have);
 		if (!strcmp(have, name))
 			return kid_node(t, u, number, out);
 	}
-	r = leaves_of(dir);
-	for (uint32_t i = r.first; i < r.end; i++) {
-		const struct leaf *l = &u->leaves[i];
-
-		if (numbered(l) && !(any && l->index == number))
-			continue;
-		leaf_name(u, l, have);
-		if (!strcmp(have, name) && !hidden(t, u, l)) {
-			*out = (struct node){ u, leaf_local(u, i) };
-			return 0;
-		}
-	}
-	return -ENOENT;
+	i = find_leaf(t, u, leaves_of(dir), name);
+	if (i == u->nleaves)
+		return -ENOENT;
+	*out = (struct node){ u, leaf_local(u, i) };
+	return 0;
 }
 
 int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*fn)(void *ctx, const struct node_entry *),
@@ -400,6 +403,20 @@ int node_resolve(struct tree *t, const char *path, struct node *out)
 		if (rc)
 			return rc;
 	}
+}
+
+struct node node_parent(struct tree *t, struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+	uint32_t i = 0;
+
+	if (!n.local)
+		return (struct node){ unit_at(t, n.unit->parent), 0 };
+	if (!l || l->dir == LEAF_TOP)
+		return (struct node){ n.unit, 0 };
+	while (n.unit->leaves[i].kind != LEAF_DIR || n.unit->leaves[i].arg != l->dir)
+		i++;
+	return (struct node){ n.unit, leaf_local(n.unit, i) };
 }
 
 /* ---- attributes ---- */

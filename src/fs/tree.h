@@ -47,7 +47,7 @@ const char *tree_path(const struct tree *t);
 struct source *tree_source(const struct tree *t);
 struct tree_counts tree_count(const struct tree *t);
 
-/* fn hears of directories whose listing changed (errors.txt appeared), with no lock held. */
+/* fn hears of nodes whose contents changed (errors.txt and its directory), with no lock held. */
 void tree_watch(struct tree *t, void (*fn)(void *ctx, uint64_t id), void *ctx);
 
 /* A node's number and back; the root's is 1. */
@@ -61,6 +61,8 @@ struct node_attr {
 	struct timespec mtime;
 };
 
+/* The directory that n lies in; the root's is the root. */
+struct node node_parent(struct tree *t, struct node n);
 /* exact: renders the text when its size is not known yet. A file that cannot be made has size 0. */
 void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out);
 /* ENOENT, ENOTDIR, ENOMEM. */

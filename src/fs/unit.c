@@ -162,11 +162,10 @@ int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, s
 	return rc ? err_set(e, -rc, "%s", rc == -EFBIG ? "more than 4 million directories" : "out of memory") : 0;
 }
 
-/* An animation pack right behind the geometry in DATA.BIN belongs to the model (spec/mhp.md 2.2). */
 static void find_pack_behind(struct tree *t, struct unit *u)
 {
 	struct unit *in, *pack;
-	const struct kid *kid = kid_behind(t, u, 2, &in);
+	const struct kid *kid = kid_behind(t, u, u->format->pack_behind, &in);
 
 	if (kid && kid->format && kid->format->role == ROLE_ANIMATIONS &&
 	    !unit_of_kid(t, in, (uint32_t)(kid - in->kids), &pack, NULL))
@@ -181,6 +180,16 @@ struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role)
 }
 
 /* ---- notes ---- */
+
+/* The leaf of a filled unit that shows the notes. */
+static struct node errors_node(struct unit *u)
+{
+	uint32_t i = 0;
+
+	while (u->leaves[i].kind != LEAF_ERRORS)
+		i++;
+	return (struct node){ u, u->nkids + 1 + i };
+}
 
 void unit_note(struct tree *t, struct unit *u, const char *text)
 {
@@ -203,8 +212,10 @@ void unit_note(struct tree *t, struct unit *u, const char *text)
 		atomic_fetch_add(&u->changes, changed);
 	}
 	pthread_mutex_unlock(&t->lock);
-	if (changed && t->changed)
+	if (changed && t->changed) {
 		t->changed(t->changed_ctx, node_id((struct node){ u, 0 }));
+		t->changed(t->changed_ctx, node_id(errors_node(u)));
+	}
 }
 
 /* ---- filling ---- */
@@ -221,7 +232,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 	if (u->format->container)
 		rc = layout_container(t, u, o, e);
 	u->variant = o->variant;
-	if (o->behind && !u->mate[ROLE_ANIMATIONS])
+	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
 		find_pack_behind(t, u);
 	if (!rc)
 		rc = layout_model(t, u, o, e);

@@ -122,6 +122,14 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
 extern const char *const leaf_dir_names[];     /* by enum leaf_dir; NULL for LEAF_TOP */
 #define ERRORS_NAME "errors.txt"
+/* Leaves [first, end) of a unit. */
+struct range { uint32_t first, end; };
+/* Those from first on that lie in directory dir; leaves are ordered by directory. */
+struct range leaf_range(const struct unit *u, uint32_t first, unsigned dir);
+/* Of a directory's leaves, those whose names are numbers: one run, ascending, with a few others before and behind it. */
+struct range leaf_numbered(const struct unit *u, struct range r);
+/* The first of such a run whose number is not less. */
+uint32_t leaf_by_number(const struct unit *u, struct range run, uint32_t number);
 void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX]);
 
 /* render.c */

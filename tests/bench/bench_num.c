@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "export.h"
 #include "num.h"
 

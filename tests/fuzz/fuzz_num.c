@@ -1,5 +1,5 @@
 /* Numbers from text: what is read prints as text that reads back to the same number. */
-#include "cursor.h"
+#include "bytes.h"
 #include "fuzz.h"
 #include "num.h"
 

@@ -23,9 +23,9 @@ int err_set(struct err *e, int code, const char *fmt, ...)
 	return -code;
 }
 
-int err_at(struct err *e, int code, const struct source *src, uint64_t at, const char *what, const char *fmt, ...)
+int err_vat(struct err *e, int code, const struct source *src, uint64_t at, const char *what, const char *fmt,
+	    va_list ap)
 {
-	va_list ap;
 	uint64_t archive = src ? src_where(src, at) : at;
 	int n;
 
@@ -36,12 +36,20 @@ int err_at(struct err *e, int code, const struct source *src, uint64_t at, const
 		n = snprintf(e->text, sizeof e->text, "%s at 0x%" PRIx64 " (archive 0x%" PRIx64 "): ", what, at, archive);
 	else
 		n = snprintf(e->text, sizeof e->text, "%s at 0x%" PRIx64 ": ", what, at);
-	if (n > 0 && (size_t)n < sizeof e->text) {
-		va_start(ap, fmt);
+	if (n > 0 && (size_t)n < sizeof e->text)
 		vsnprintf(e->text + n, sizeof e->text - (size_t)n, fmt, ap);
-		va_end(ap);
-	}
 	return -code;
+}
+
+int err_at(struct err *e, int code, const struct source *src, uint64_t at, const char *what, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = err_vat(e, code, src, at, what, fmt, ap);
+	va_end(ap);
+	return rc;
 }
 
 int err_nomem(struct err *e)

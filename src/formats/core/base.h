@@ -33,6 +33,9 @@ int err_set(struct err *e, int code, const char *fmt, ...) PRINTF(3, 4);
 /* "WHAT at 0x1a38 (archive 0x5f1a38): TEXT"; the offset counts from the start of src. */
 int err_at(struct err *e, int code, const struct source *src, uint64_t at, const char *what, const char *fmt, ...)
 	PRINTF(6, 7);
+int err_vat(struct err *e, int code, const struct source *src, uint64_t at, const char *what, const char *fmt,
+	    va_list ap)
+	PRINTF(6, 0);
 int err_nomem(struct err *e);
 
 /* True when n items of `each` bytes starting at `at` lie inside `limit` bytes; never overflows. */

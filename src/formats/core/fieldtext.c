@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 #include "num.h"
 
 /* A colour stored as one u32 is shown as its four bytes. */

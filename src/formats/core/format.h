@@ -116,8 +116,9 @@ uint32_t object_count(const struct object *o, unsigned part);
 /* Where section s lies; size 0 when it has no bytes. */
 struct span object_section(const struct object *o, unsigned s);
 struct source *object_part(const struct object *o, unsigned part);     /* src or behind; may be NULL */
-/* n bytes of the entry, in arena a; NULL with the error set. what names them in messages. */
-const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, struct err *e);
+/* n bytes of the entry, in arena a. what names them in messages. */
+int object_read(const struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, const uint8_t **out,
+		struct err *e);
 /* Runs of bytes that no section claims: 16 or more, or not all zero. fn gets each in order. */
 int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64_t size), void *ctx, struct err *e);
 /* Calls fn for the records of a section, read in pieces; stops at the first result that is not 0 and returns it. */
@@ -164,6 +165,8 @@ struct container_ops {
 	/* For `modelfs info`: what there is to say beyond counts. */
 	int (*info)(struct object *, const struct entries *, struct doc *d, struct err *);
 	const struct cipher *cipher;
+	/* Whether an entry of unknown contents that begins with these 4 bytes is stored without the cipher. */
+	bool (*stored_plain)(const uint8_t raw[4]);
 	uint8_t digits;                        /* of the entry number that is an entry's name, at least */
 	bool labels;                           /* a names file may add labels */
 	bool raw;                              /* has raw/ with its bytes */
@@ -178,6 +181,8 @@ struct format {
 	const char *ext;                       /* of entries, and of raw/whole.EXT; NULL: from extension() */
 	const char *doc;                       /* what the reference page opens with */
 	const char *behind;                    /* extension of what lies behind a lone file of this format, or NULL */
+	uint8_t pack_behind;                   /* an animation pack so many entries behind goes with an object that found its
+						* second part behind itself; 0: none does */
 	bool be;
 	uint8_t role;
 	int (*probe)(struct probe *);          /* 0 no .. 100 certain */

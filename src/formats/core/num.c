@@ -13,7 +13,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "bytes.h"
 
 #define POW10_MIN (-64)
 #define POW10_MAX 45

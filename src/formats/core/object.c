@@ -155,21 +155,22 @@ struct span object_section(const struct object *o, unsigned s)
 	return span;
 }
 
-const uint8_t *object_read(struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, struct err *e)
+int object_read(const struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, const uint8_t **out,
+		struct err *e)
 {
 	uint8_t *p;
+	int rc;
 
-	if (!span_ok(o->src->size, at, n, 1)) {
-		err_at(e, EBADMSG, o->src, at, what, "%llu bytes end past the %llu of the entry",
-		       (unsigned long long)n, (unsigned long long)o->src->size);
-		return NULL;
-	}
+	if (!span_ok(o->src->size, at, n, 1))
+		return err_at(e, EBADMSG, o->src, at, what, "%llu bytes end past the %llu of the entry",
+			      (unsigned long long)n, (unsigned long long)o->src->size);
 	p = n <= LIMIT_DECODED ? arena_alloc(a, (size_t)n + 1, 1) : NULL;
-	if (!p) {
-		err_nomem(e);
-		return NULL;
-	}
-	return src_read(o->src, p, (size_t)n, at, what, e) ? NULL : p;
+	if (!p)
+		return err_nomem(e);
+	rc = src_read(o->src, p, (size_t)n, at, what, e);
+	if (!rc)
+		*out = p;
+	return rc;
 }
 
 /* ---- gaps ---- */

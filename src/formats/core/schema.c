@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cursor.h"
+#include "bytes.h"
 
 #define INLINE_DEPTH 4u
 

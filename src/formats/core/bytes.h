@@ -1,7 +1,7 @@
 /* Unaligned integers and floats in bytes, for what record tables do not describe: display lists, index buffers, offset
  * tables. le_ is little-endian, be_ big-endian. The caller has checked that the bytes are there. */
-#ifndef MODELFS_CURSOR_H
-#define MODELFS_CURSOR_H
+#ifndef MODELFS_BYTES_H
+#define MODELFS_BYTES_H
 
 #include <stdint.h>
 #include <string.h>
