@@ -113,9 +113,8 @@ static int extract_file(struct extract *x, struct node n, int at, const char *na
 struct into { struct extract *x; int fd; };
 static int extract_dir(struct extract *x, struct node dir, int fd);
 
-static int extract_entry(void *ctx, const struct node_entry *entry)
+static int extract_below(const struct into *into, const struct node_entry *entry)
 {
-	const struct into *into = ctx;
 	int fd, rc;
 
 	if (!entry->dir)
@@ -127,6 +126,19 @@ static int extract_entry(void *ctx, const struct node_entry *entry)
 		return -errno;
 	rc = extract_dir(into->x, entry->node, fd);
 	close(fd);
+	return rc;
+}
+
+/* Something in the way costs the entry; a destination that takes nothing more ends it all. */
+static int extract_entry(void *ctx, const struct node_entry *entry)
+{
+	const struct into *into = ctx;
+	int rc = extract_below(into, entry);
+
+	if (rc == -EISDIR || rc == -ENOTDIR || rc == -ELOOP || rc == -EACCES || rc == -EPERM || rc == -ENXIO || rc == -ETXTBSY) {
+		note_failure(into->x, entry->node, strerror(-rc));
+		rc = 0;
+	}
 	return rc;
 }
 

@@ -65,7 +65,7 @@ static void *serve(void *arg)
 	while ((n = take_request(l, &room)) > 0 || n == -EINTR)
 		if (n > 0)
 			fuse_session_process_buf(l->se, &room);
-	if (n < 0)
+	if (n < 0 && n != -ECONNABORTED)       /* that is how a forced unmount looks from here */
 		l->rc = n;
 	fuse_session_exit(l->se);
 	sem_post(&l->ended);

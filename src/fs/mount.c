@@ -236,38 +236,46 @@ const struct command cmd_mount = {
 static bool is_ours(const char *path)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
-	char *real = realpath(path, NULL), room[8192];
+	char room[8192];
 	struct mntent entry;
 	bool ours = false;
 
 	while (mounts && getmntent_r(mounts, &entry, room, sizeof room))
-		if (!strcmp(entry.mnt_dir, real ? real : path))
+		if (!strcmp(entry.mnt_dir, path))
 			ours = !strcmp(entry.mnt_type, "fuse.modelfs");
 	if (mounts)
 		endmntent(mounts);
-	free(real);
 	return ours;
+}
+
+static int unmount(const struct command *self, const char *path)
+{
+	if (!is_ours(path)) {
+		fprintf(stderr, "modelfs: %s: %s: nothing of modelfs is mounted there\n", self->name, path);
+		return 1;
+	}
+	if (!umount2(path, UMOUNT_NOFOLLOW))
+		return 0;
+	if (errno != EPERM)
+		return cmd_fail_errno(self, path, errno);
+	if (!run_fusermount("-u", path))
+		return 0;
+	fprintf(stderr, "modelfs: %s: %s: not mounted by you, or in use\n", self->name, path);
+	return 1;
 }
 
 static int run_umount(const struct command *self, int argc, char **argv)
 {
 	unsigned given;
+	char *real;
 	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
 
 	if (rc < 0)
 		return -1 - rc;
-	if (!is_ours(argv[0])) {
-		fprintf(stderr, "modelfs: %s: %s: nothing of modelfs is mounted there\n", self->name, argv[0]);
-		return 1;
-	}
-	if (!umount2(argv[0], UMOUNT_NOFOLLOW))
-		return 0;
-	if (errno != EPERM)
-		return cmd_fail_errno(self, argv[0], errno);
-	if (!run_fusermount("-u", argv[0]))
-		return 0;
-	fprintf(stderr, "modelfs: %s: %s: not mounted by you, or in use\n", self->name, argv[0]);
-	return 1;
+	real = realpath(argv[0], NULL);        /* NULL for the mount point of a daemon that died */
+	rc = unmount(self, real ? real : argv[0]);
+	free(real);
+	return rc;
 }
 
 const struct command cmd_umount = { "umount", "MOUNTPOINT", "Unmounts. Needs no root rights where you mounted it.", run_umount };

@@ -601,6 +601,8 @@ def helper(t):
     lib.need('unshare', 'mount')
     if os.path.realpath('/sbin') != '/usr/sbin':
         raise lib.Skip('mount -t fuse.modelfs: /sbin is not /usr/sbin here')
+    if lib.other('unshare', '-m', 'true')[0]:
+        raise lib.Skip('mount -t fuse.modelfs: no mount namespace of our own here')
     fstab = t.file('fstab', f'{t.demo} {point} fuse.modelfs ro,allow_other,nofail,noatime,x-test.y=1 0 0\n'.encode())
     for what, command in (('mount -t fuse.modelfs', f'mount -t fuse.modelfs -o ro,nofail {t.demo} {point}'),
                           ('a line of fstab', f'mount -T {fstab} {point}'), ('mount -a', f'mount -a -T {fstab}')):
