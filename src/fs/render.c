@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "export.h"
 #include "unit.h"
@@ -132,48 +134,78 @@ static int render(struct job *j, struct object *o, struct buf *out, struct err *
 	}
 }
 
+/* A made text as the cache keeps it. From a page on it lies in a mapping of its own: texts of all sizes that come and go
+ * in one heap leave it twice as large as what is in it. */
+struct text {
+	struct buf b;                          /* first: rendered_text() */
+	size_t mapped;                         /* bytes of the mapping; 0: from malloc */
+};
+
+#define OWN_MAPPING 4096u
+
+/* Moves what was written into memory of the right size; keeps b's own when there is none. */
+static void settle_text(struct text *text, struct buf *b)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)align_up(b->len, page);
+	void *p = MAP_FAILED;
+
+	text->b = *b;
+	if (b->len >= OWN_MAPPING)
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p != MAP_FAILED) {
+		memcpy(p, b->p, b->len);
+		free(b->p);
+		text->b = (struct buf){ .p = p, .len = b->len, .cap = size };
+		text->mapped = size;
+	} else if (b->len) {
+		p = realloc(b->p, b->len);
+		text->b.p = p ? p : b->p;
+		text->b.cap = p ? b->len : b->cap;
+	}
+}
+
 static int make_text(void *ctx, void **value, size_t *cost, struct err *e)
 {
 	struct job *j = ctx;
-	struct buf *b = calloc(1, sizeof *b);
+	struct text *text = calloc(1, sizeof *text);
+	struct buf b = { 0 };
 	struct cached *hold = NULL;
 	struct object *o = NULL;
-	uint8_t *fit;
-	int rc = b ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
+	int rc = text ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
 
 	if (!rc)
-		rc = render(j, o, b, e);
-	if (!rc && b->bad)
+		rc = render(j, o, &b, e);
+	if (!rc && b.bad)
 		rc = err_set(e, EFBIG, "the text would be longer than %zu bytes, or memory is short", LIMIT_DECODED);
 	cached_put(hold);
 	if (rc) {
-		if (b)
-			buf_free(b);
-		free(b);
+		buf_free(&b);
+		free(text);
 		return rc;
 	}
-	fit = b->len ? realloc(b->p, b->len) : NULL;
-	if (fit) {
-		b->p = fit;
-		b->cap = b->len;
-	}
+	settle_text(text, &b);
 	atomic_fetch_add_explicit(&j->t->rendered, 1, memory_order_relaxed);
-	*value = b;
-	*cost = sizeof *b + b->cap;
+	*value = text;
+	*cost = sizeof *text + text->b.cap;
 	return 0;
 }
 
 static void drop_text(void *value)
 {
-	buf_free(value);
-	free(value);
+	struct text *text = value;
+
+	if (text->mapped)
+		munmap(text->b.p, text->mapped);
+	else
+		buf_free(&text->b);
+	free(text);
 }
 
 static const struct cache_maker text_maker = { make_text, drop_text };
 
 const struct buf *rendered_text(const struct cached *c)
 {
-	return cached_value(c);
+	return &((const struct text *)cached_value(c))->b;
 }
 
 int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e)
