@@ -5,24 +5,6 @@
 #include "bytes.h"
 #include "mhpcipher.h"
 
-/* ---- bytes ---- */
-
-static void add32(struct buf *b, uint32_t v)
-{
-	uint8_t raw[4];
-
-	put_le32(raw, v);
-	buf_add(b, raw, sizeof raw);
-}
-
-void build_noise(struct buf *out, size_t n, uint32_t seed)
-{
-	for (size_t i = 0; i < n; i++) {
-		seed = seed * 1664525 + 1013904223;
-		buf_char(out, (char)(seed >> 24));
-	}
-}
-
 /* ---- DATA.BIN ---- */
 
 static void add_file(struct buf *out, const struct build_file *f, size_t start, bool coded)
@@ -45,19 +27,19 @@ void build_databin(struct buf *out, const struct build_file *files, uint32_t n, 
 	room = align_up(room, BUILD_BLOCK);
 	block = room / BUILD_BLOCK;
 	for (uint32_t i = 0; i < n; i++) {
-		add32(&table, (uint32_t)block);
+		put32(&table, (uint32_t)block);
 		block += align_up(files[i].n, BUILD_BLOCK) / BUILD_BLOCK + files[i].slack;
 	}
-	add32(&table, (uint32_t)block);
+	put32(&table, (uint32_t)block);
 	for (uint32_t i = 0; i < n; i++) {
 		if (files[i].exact) {
-			add32(&table, i);
-			add32(&table, (uint32_t)files[i].n);
+			put32(&table, i);
+			put32(&table, (uint32_t)files[i].n);
 		}
 	}
 	if (room - table.len >= 8) {
-		add32(&table, 0xfffffff0);
-		add32(&table, 0xfffffff0);
+		put32(&table, 0xfffffff0);
+		put32(&table, 0xfffffff0);
 	}
 	build_noise(&table, room - table.len, n);
 	if (coded && !table.bad)
@@ -94,12 +76,12 @@ void build_pac(struct buf *out, const struct build_bytes *entries, uint32_t n, u
 {
 	size_t start = out->len, at = 4 + 8 * (size_t)n;
 
-	add32(out, n);
+	put32(out, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (entries[i].n)
 			at = align_up(at, align);
-		add32(out, entries[i].n ? (uint32_t)at : 0);
-		add32(out, (uint32_t)entries[i].n);
+		put32(out, entries[i].n ? (uint32_t)at : 0);
+		put32(out, (uint32_t)entries[i].n);
 		at += entries[i].n;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -109,20 +91,7 @@ void build_pac(struct buf *out, const struct build_bytes *entries, uint32_t n, u
 	}
 }
 
-/* ---- asking a format ---- */
-
-int build_probe(const struct format *f, struct source *src, const char *name, const struct format *within,
-		uint32_t index, struct err *why)
-{
-	uint8_t room[PROBE_MOST];
-	struct probe p = { .name = name, .within = within, .index = index, .size = src->size, .head = room, .src = src,
-			   .why = why, .room = room };
-
-	p.n = src->size < PROBE_FIRST ? (size_t)src->size : PROBE_FIRST;
-	if (src_pread(src, room, p.n, 0))
-		return -1;
-	return f->probe(&p);
-}
+/* ---- documents ---- */
 
 static void collect(struct doc *d, const char *key, const char *value, unsigned style)
 {

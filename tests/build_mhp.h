@@ -2,7 +2,7 @@
 #ifndef MODELFS_TESTS_BUILD_MHP_H
 #define MODELFS_TESTS_BUILD_MHP_H
 
-#include "format.h"
+#include "build.h"
 
 #define BUILD_BLOCK 2048u
 
@@ -24,13 +24,6 @@ struct build_bytes { const void *p; size_t n; };
 
 /* A PAC whose entries lie at multiples of align; entries of no bytes are empty ones. */
 void build_pac(struct buf *out, const struct build_bytes *entries, uint32_t n, uint32_t align);
-
-/* n bytes that look like nothing. */
-void build_noise(struct buf *out, size_t n, uint32_t seed);
-
-/* What the probe of a format bids for src, given its first bytes as format_detect() does; why may be NULL. */
-int build_probe(const struct format *f, struct source *src, const char *name, const struct format *within,
-		uint32_t index, struct err *why);
 
 /* Collects what a format says in a document: lines of "key: value". */
 struct build_doc { struct doc doc; struct buf text; };

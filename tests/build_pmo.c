@@ -8,40 +8,12 @@
 #include <cmocka.h>
 
 #include "bytes.h"
-#include "export.h"
 #include "ge.h"
+#include "opened.h"
 
 extern const struct format fmt_pmo;
 
-/* ---- bytes ---- */
-
-void put8(struct buf *b, unsigned v)
-{
-	buf_char(b, (char)v);
-}
-
-void put16(struct buf *b, unsigned v)
-{
-	put8(b, v & 0xff);
-	put8(b, v >> 8 & 0xff);
-}
-
-void put32(struct buf *b, uint32_t v)
-{
-	put16(b, v & 0xffff);
-	put16(b, v >> 16);
-}
-
-void put_float(struct buf *b, float v)
-{
-	put32(b, f32_bits(v));
-}
-
-void put_zeros(struct buf *b, size_t to)
-{
-	while (b->len % to)
-		put8(b, 0);
-}
+/* ---- commands ---- */
 
 uint32_t prim(unsigned type, uint32_t count)
 {
@@ -234,10 +206,7 @@ void model_build(struct model *m, struct build_pmo *b)
 
 void model_close(struct model *m)
 {
-	struct err why = { 0 };
-
-	if (object_verify(m->o, &why))
-		fail_msg("%s", why.text);
+	sound(m->o);
 	object_close(m->o);
 	src_put(m->src);
 	src_put(m->next);
@@ -253,34 +222,6 @@ void model_mesh(struct model *m, uint32_t i, struct geo_mesh *out)
 	if (fmt_pmo.model->mesh(m->o, i, out, &m->arena, &why))
 		fail_msg("%s", why.text);
 	assert_int_equal(fmt_pmo.model->skinned(m->o, i), out->skinned);
-}
-
-void model_expect_doc(struct model *m, uint32_t mesh, const char *text)
-{
-	struct buf out = { 0 };
-	struct ydoc y;
-	struct err why = { 0 };
-
-	ydoc_init(&y, &out);
-	if (fmt_pmo.model->doc(m->o, DOC_MESH, mesh, &y.doc, &why))
-		fail_msg("%s", why.text);
-	buf_char(&out, 0);
-	assert_string_equal((const char *)out.p, text);
-	buf_free(&out);
-}
-
-void model_expect_section(struct model *m, unsigned section, const char *text)
-{
-	struct buf out = { 0 };
-	struct ydoc y;
-	struct err why = { 0 };
-
-	ydoc_init(&y, &out);
-	if (object_section_doc(m->o, section, &y.doc, &why))
-		fail_msg("%s", why.text);
-	buf_char(&out, 0);
-	assert_string_equal((const char *)out.p, text);
-	buf_free(&out);
 }
 
 void expect_floats(const float *got, const float *want, unsigned n)

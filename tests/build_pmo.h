@@ -3,7 +3,7 @@
 #ifndef MODELFS_TESTS_BUILD_PMO_H
 #define MODELFS_TESTS_BUILD_PMO_H
 
-#include "format.h"
+#include "build.h"
 #include "geo.h"
 
 #define BUILD_GROUPS 16
@@ -43,12 +43,6 @@ void build_pmo(struct build_pmo *b, struct buf *out, struct buf *behind);
 uint32_t prim(unsigned type, uint32_t count);
 uint32_t fface(unsigned reversed);
 
-void put8(struct buf *b, unsigned v);
-void put16(struct buf *b, unsigned v);
-void put32(struct buf *b, uint32_t v);
-void put_float(struct buf *b, float v);
-void put_zeros(struct buf *b, size_t to);      /* up to a multiple of `to` */
-
 /* ---- opened models; what goes wrong fails the test ---- */
 
 struct model {
@@ -65,8 +59,6 @@ void model_build(struct model *m, struct build_pmo *b);
 void model_draw(struct model *m, const uint8_t *indices, size_t n, const uint32_t *draw);
 void model_close(struct model *m);             /* verifies it first */
 void model_mesh(struct model *m, uint32_t i, struct geo_mesh *out);
-void model_expect_doc(struct model *m, uint32_t mesh, const char *yaml);
-void model_expect_section(struct model *m, unsigned section, const char *yaml);
 
 void expect_floats(const float *got, const float *want, unsigned n);           /* equal bit for bit */
 void expect_faces(const struct geo_mesh *g, const uint32_t (*want)[3], uint32_t n);

@@ -9,8 +9,9 @@
 
 #include <cmocka.h>
 
+#include "build.h"
 #include "bytes.h"
-#include "export.h"
+#include "opened.h"
 
 extern const struct format fmt_ahi;
 
@@ -30,38 +31,30 @@ static const struct bone line[] = {
 	{ 0, -1, -1, -1, 1.0f, 0.0f, 0.25f, 3, 2, "WP \"1\"" },
 };
 
-static void word(struct buf *b, uint32_t v)
-{
-	uint8_t p[4];
-
-	put_le32(p, v);
-	buf_add(b, p, 4);
-}
-
 static void four(struct buf *b, float v)
 {
-	word(b, f32_bits(v));
-	word(b, f32_bits(-v));
-	word(b, 0);
-	word(b, f32_bits(1.0f));
+	put_float(b, v);
+	put_float(b, -v);
+	put32(b, 0);
+	put_float(b, 1.0f);
 }
 
 static void add_bone(struct buf *b, bool mhfu, uint32_t i, const struct bone *bone)
 {
 	static const uint8_t zeros[0xb8];
 
-	word(b, 0x40000000 + bone->kind);
-	word(b, 1);
-	word(b, mhfu ? 0x10c : 0x5c);
-	word(b, i);
-	word(b, (uint32_t)bone->parent);
-	word(b, (uint32_t)bone->child);
-	word(b, (uint32_t)bone->sibling);
+	put32(b, 0x40000000 + bone->kind);
+	put32(b, 1);
+	put32(b, mhfu ? 0x10c : 0x5c);
+	put32(b, i);
+	put32(b, (uint32_t)bone->parent);
+	put32(b, (uint32_t)bone->child);
+	put32(b, (uint32_t)bone->sibling);
 	four(b, bone->scale);
 	four(b, bone->rotation);
 	four(b, bone->offset);
-	word(b, (uint32_t)bone->link);
-	word(b, bone->part);
+	put32(b, (uint32_t)bone->link);
+	put32(b, bone->part);
 	if (mhfu)
 		buf_add(b, zeros, sizeof zeros);
 	else
@@ -72,14 +65,14 @@ static struct buf build(bool mhfu, uint32_t parameters, uint32_t bones)
 {
 	struct buf b = { 0 };
 
-	word(&b, mhfu ? 0xc0000000 : 0x80000000);
-	word(&b, bones + 1);
-	word(&b, 24 + 4 * parameters + bones * (mhfu ? 0x10c : 0x5c));
-	word(&b, 0);
-	word(&b, parameters);
-	word(&b, 12 + 4 * parameters);
+	put32(&b, mhfu ? 0xc0000000 : 0x80000000);
+	put32(&b, bones + 1);
+	put32(&b, 24 + 4 * parameters + bones * (mhfu ? 0x10c : 0x5c));
+	put32(&b, 0);
+	put32(&b, parameters);
+	put32(&b, 12 + 4 * parameters);
 	for (uint32_t i = 0; i < parameters; i++)
-		word(&b, i * 3);
+		put32(&b, i * 3);
 	for (uint32_t i = 0; i < bones; i++)
 		add_bone(&b, mhfu, i, &line[i]);
 	assert_false(b.bad);
@@ -91,71 +84,9 @@ static struct buf build(bool mhfu, uint32_t parameters, uint32_t bones)
 
 /* ---- an opened skeleton ---- */
 
-struct skeleton { uint8_t *bytes; struct source *src; struct object *o; };
-
-static struct skeleton open_bytes(const void *p, size_t n)
+static bool says(struct opened *s, const char *what)
 {
-	struct skeleton s = { .bytes = malloc(n ? n : 1) };
-	struct err e;
-
-	assert_non_null(s.bytes);
-	if (n)
-		memcpy(s.bytes, p, n);
-	s.src = src_memory(s.bytes, n);
-	assert_non_null(s.src);
-	assert_int_equal(object_open(&fmt_ahi, s.src, NULL, &s.o, &e), 0);
-	return s;
-}
-
-static struct skeleton open_built(struct buf *b)
-{
-	struct skeleton s = open_bytes(b->p, b->len);
-
-	buf_free(b);
-	return s;
-}
-
-static void close_skeleton(struct skeleton *s)
-{
-	object_close(s->o);
-	src_put(s->src);
-	free(s->bytes);
-}
-
-static void sound(struct skeleton *s)
-{
-	struct err e = { 0 };
-
-	assert_null(s->o->faults);
-	if (object_verify(s->o, &e))
-		fail_msg("%s", e.text);
-}
-
-static char *text_of(struct skeleton *s)
-{
-	struct buf b = { 0 };
-	struct ydoc y;
-	struct err e = { 0 };
-
-	ydoc_init(&y, &b);
-	if (fmt_ahi.model->doc(s->o, DOC_SKELETON, 0, &y.doc, &e))
-		fail_msg("%s", e.text);
-	buf_char(&b, 0);
-	assert_false(b.bad);
-	return (char *)b.p;
-}
-
-static void text_is(struct skeleton *s, const char *want)
-{
-	char *text = text_of(s);
-
-	assert_string_equal(text, want);
-	free(text);
-}
-
-static bool says(struct skeleton *s, const char *what)
-{
-	char *text = text_of(s);
+	char *text = text_of(s->o, DOC_SKELETON, 0);
 	bool found = strstr(text, what);
 
 	free(text);
@@ -164,7 +95,7 @@ static bool says(struct skeleton *s, const char *what)
 
 static void one_fault(struct buf *b, unsigned part, uint32_t index, uint32_t bones, const char *want)
 {
-	struct skeleton s = open_built(b);
+	struct opened s = open_buf(&fmt_ahi, b);
 	struct err e;
 
 	assert_non_null(s.o->faults);
@@ -175,7 +106,7 @@ static void one_fault(struct buf *b, unsigned part, uint32_t index, uint32_t bon
 	assert_int_equal(object_count(s.o, PART_BONE), bones);
 	if (s.o->variant)
 		assert_int_equal(object_verify(s.o, &e), -EBADMSG);
-	close_skeleton(&s);
+	close_opened(&s);
 }
 
 /* ---- documents ---- */
@@ -183,53 +114,53 @@ static void one_fault(struct buf *b, unsigned part, uint32_t index, uint32_t bon
 static void test_mhfu(void **state)
 {
 	struct buf b = build(true, 2, 2);
-	struct skeleton s = open_built(&b);
+	struct opened s = open_buf(&fmt_ahi, &b);
 
 	(void)state;
-	sound(&s);
+	sound(s.o);
 	assert_string_equal(s.o->variant->version, "mhfu");
 	assert_int_equal(object_section(s.o, 0).size, 32);
 	assert_int_equal(object_section(s.o, 1).at, 32);
 	assert_int_equal(object_section(s.o, 1).size, 2 * 0x10c);
-	text_is(&s,
-		"# modelfs ahi mhfu\n"
-		"kind: mhfu  # derived\n"
-		"parameters: [0, 3]\n"
-		"bones:\n"
-		"- name: bone_0  # derived\n"
-		"  parent: null\n"
-		"  scale: [1.0, -1.0, 0.0, 1.0]\n"
-		"  rotation: [0.0, -0.0, 0.0, 1.0]\n"
-		"  offset: [0.0, -0.0, 0.0, 1.0]\n"
-		"  part: 0\n"
-		"  link: null\n"
-		"  first_child: 1  # derived\n"
-		"  next_sibling: null  # derived\n"
-		"  index: 0  # derived\n"
-		"  tag: 0x40000001\n"
-		"  unknown_04: 1\n"
-		"- name: bone_1  # derived\n"
-		"  parent: 0\n"
-		"  scale: [0.5, -0.5, 0.0, 1.0]\n"
-		"  rotation: [1.0e-07, -1.0e-07, 0.0, 1.0]\n"
-		"  offset: [-14.4, 14.4, 0.0, 1.0]\n"
-		"  part: 0\n"
-		"  link: null\n"
-		"  first_child: 2  # derived\n"
-		"  next_sibling: 3  # derived\n"
-		"  index: 1  # derived\n"
-		"  tag: 0x40000001\n"
-		"  unknown_04: 1\n");
-	close_skeleton(&s);
+	doc_is(s.o, DOC_SKELETON, 0,
+	       "# modelfs ahi mhfu\n"
+	       "kind: mhfu  # derived\n"
+	       "parameters: [0, 3]\n"
+	       "bones:\n"
+	       "- name: bone_0  # derived\n"
+	       "  parent: null\n"
+	       "  scale: [1.0, -1.0, 0.0, 1.0]\n"
+	       "  rotation: [0.0, -0.0, 0.0, 1.0]\n"
+	       "  offset: [0.0, -0.0, 0.0, 1.0]\n"
+	       "  part: 0\n"
+	       "  link: null\n"
+	       "  first_child: 1  # derived\n"
+	       "  next_sibling: null  # derived\n"
+	       "  index: 0  # derived\n"
+	       "  tag: 0x40000001\n"
+	       "  unknown_04: 1\n"
+	       "- name: bone_1  # derived\n"
+	       "  parent: 0\n"
+	       "  scale: [0.5, -0.5, 0.0, 1.0]\n"
+	       "  rotation: [1.0e-07, -1.0e-07, 0.0, 1.0]\n"
+	       "  offset: [-14.4, 14.4, 0.0, 1.0]\n"
+	       "  part: 0\n"
+	       "  link: null\n"
+	       "  first_child: 2  # derived\n"
+	       "  next_sibling: 3  # derived\n"
+	       "  index: 1  # derived\n"
+	       "  tag: 0x40000001\n"
+	       "  unknown_04: 1\n");
+	close_opened(&s);
 }
 
 static void test_mhp3rd(void **state)
 {
 	struct buf b = build(false, 1, 4);
-	struct skeleton s = open_built(&b);
+	struct opened s = open_buf(&fmt_ahi, &b);
 
 	(void)state;
-	sound(&s);
+	sound(s.o);
 	assert_string_equal(s.o->variant->version, "mhp3rd");
 	assert_int_equal(object_section(s.o, 1).size, 4 * 0x5c);
 	assert_true(says(&s, "# modelfs ahi mhp3rd\nkind: mhp3rd  # derived\nparameters: [0]\n"
@@ -240,43 +171,43 @@ static void test_mhp3rd(void **state)
 	assert_true(says(&s, "  part: 1\n  link: 0\n"));
 	assert_true(says(&s, "\n- name: \"WP \\\"1\\\"\"\n"));
 	assert_true(says(&s, "  tag: 0x40000003\n  unknown_04: 1\n"));
-	close_skeleton(&s);
+	close_opened(&s);
 }
 
 static void test_kept(void **state)
 {
 	struct buf b = build(true, 1, 2);
-	struct skeleton s;
+	struct opened s;
 
 	(void)state;
 	put_le32(b.p + 0x10, 9);                       /* the section's size tells how many parameters there are */
 	put_le32(b.p + BONE_MHFU(1) + 0x3c, 0x7fc00001);
 	b.p[BONE_MHFU(1) + 0x54] = 0xab;
-	s = open_built(&b);
-	sound(&s);
+	s = open_buf(&fmt_ahi, &b);
+	sound(s.o);
 	assert_true(says(&s, "parameters: [0]\n"));
 	assert_true(says(&s, "offset: [0x7fc00001, 14.4, 0.0, 1.0]\n"));
 	assert_true(says(&s, "  zero_54: ab000000"));
-	close_skeleton(&s);
+	close_opened(&s);
 
 	b = build(false, 1, 1);
 	memcpy(b.p + BONE_MHP3RD(0) + 0x54, "\x82\xa0\0\0\0\0\0\0", 8);
-	s = open_built(&b);
-	sound(&s);
+	s = open_buf(&fmt_ahi, &b);
+	sound(s.o);
 	assert_true(says(&s, "- name: [130, 160, 0, 0, 0, 0, 0, 0]\n"));
-	close_skeleton(&s);
+	close_opened(&s);
 }
 
 static void test_no_bones(void **state)
 {
 	struct buf b = build(true, 0, 0);
-	struct skeleton s = open_built(&b);
+	struct opened s = open_buf(&fmt_ahi, &b);
 
 	(void)state;
-	sound(&s);
+	sound(s.o);
 	assert_int_equal(object_section(s.o, 1).size, 0);
-	text_is(&s, "# modelfs ahi mhfu\nkind: mhfu  # derived\nparameters: []\nbones: []\n");
-	close_skeleton(&s);
+	doc_is(s.o, DOC_SKELETON, 0, "# modelfs ahi mhfu\nkind: mhfu  # derived\nparameters: []\nbones: []\n");
+	close_opened(&s);
 }
 
 /* ---- damage ---- */
@@ -331,7 +262,7 @@ static void test_lost_bones(void **state)
 static void test_wrong_links(void **state)
 {
 	struct buf b = build(true, 1, 4);
-	struct skeleton s;
+	struct opened s;
 
 	(void)state;
 	changed(true, BONE_MHFU(2) + 0x10, 2, PART_BONE, 2, 4,
@@ -342,10 +273,10 @@ static void test_wrong_links(void **state)
 	changed(true, BONE_MHFU(0), 1, PART_BONE, 0, 4,
 		"bone 0 at 0x1c: tag 0x00000001, expected 0x40000001 to 0x40000003");
 	put_le32(b.p + BONE_MHFU(1) + 0x10, 1000000);
-	s = open_built(&b);
+	s = open_buf(&fmt_ahi, &b);
 	assert_true(says(&s, "- name: bone_1  # derived\n  parent: 1000000\n"));
 	assert_true(says(&s, "- name: bone_3  # derived\n"));
-	close_skeleton(&s);
+	close_opened(&s);
 }
 
 /* A bone in every 92 bytes, each with something wrong. */
@@ -353,7 +284,7 @@ static void test_many_bones(void **state)
 {
 	struct buf b = build(false, 0, 0);
 	struct bone bad = line[0];
-	struct skeleton s;
+	struct opened s;
 	unsigned lines = 0;
 
 	(void)state;
@@ -361,28 +292,16 @@ static void test_many_bones(void **state)
 	put_le32(b.p + 4, 70001);
 	for (uint32_t i = 0; i < 70000; i++)
 		add_bone(&b, false, i, &bad);
-	s = open_built(&b);
+	s = open_buf(&fmt_ahi, &b);
 	for (const struct fault *f = s.o->faults; f; f = f->next)
 		lines++;
 	assert_int_equal(lines, 257);
 	assert_int_equal(object_count(s.o, PART_BONE), 65536);
 	assert_true(s.o->arena.used < 4096);
-	close_skeleton(&s);
+	close_opened(&s);
 }
 
 /* ---- detection ---- */
-
-static int bid(const void *bytes, size_t n)
-{
-	struct source *src = src_memory(bytes, n);
-	struct probe p = { .name = "", .size = n, .head = bytes, .n = n < PROBE_FIRST ? n : PROBE_FIRST, .src = src };
-	int got;
-
-	assert_non_null(src);
-	got = fmt_ahi.probe(&p);
-	src_put(src);
-	return got;
-}
 
 static void test_probe(void **state)
 {
@@ -390,16 +309,16 @@ static void test_probe(void **state)
 	struct buf b = build(true, 1, 4);
 
 	(void)state;
-	assert_int_equal(bid(b.p, b.len), 95);
-	assert_int_equal(bid(b.p, b.len - 1), 60);     /* cut: its first bone tells */
-	assert_int_equal(bid(b.p, 32), 60);
-	assert_int_equal(bid(b.p, 28), 0);
-	assert_int_equal(bid(b.p, 20), 0);
+	assert_int_equal(bid_for(&fmt_ahi, b.p, b.len), 95);
+	assert_int_equal(bid_for(&fmt_ahi, b.p, b.len - 1), 60);     /* cut: its first bone tells */
+	assert_int_equal(bid_for(&fmt_ahi, b.p, 32), 60);
+	assert_int_equal(bid_for(&fmt_ahi, b.p, 28), 0);
+	assert_int_equal(bid_for(&fmt_ahi, b.p, 20), 0);
 	put_le32(b.p + 4, 0);
-	assert_int_equal(bid(b.p, b.len), 60);
+	assert_int_equal(bid_for(&fmt_ahi, b.p, b.len), 60);
 	put_le32(b.p, 0xc0000001);
-	assert_int_equal(bid(b.p, b.len), 0);
-	assert_int_equal(bid(floats, sizeof floats), 0);
+	assert_int_equal(bid_for(&fmt_ahi, b.p, b.len), 0);
+	assert_int_equal(bid_for(&fmt_ahi, floats, sizeof floats), 0);
 	buf_free(&b);
 }
 
@@ -407,15 +326,15 @@ static void test_probe(void **state)
 
 static void use_everything(const uint8_t *p, size_t n)
 {
-	struct skeleton s = open_bytes(p, n);
+	struct opened s = open_bytes(&fmt_ahi, p, n);
 	struct err e = { 0 };
 
 	if (s.o->variant)
-		free(text_of(&s));
+		free(text_of(s.o, DOC_SKELETON, 0));
 	if (object_verify(s.o, &e))
 		assert_true(e.text[0]);
-	close_skeleton(&s);
-	bid(p, n);
+	close_opened(&s);
+	bid_for(&fmt_ahi, p, n);
 }
 
 static void test_cut_anywhere(void **state)
@@ -424,27 +343,18 @@ static void test_cut_anywhere(void **state)
 	for (int mhfu = 0; mhfu < 2; mhfu++) {
 		struct buf b = build(mhfu, 2, 2);
 
-		for (size_t n = 0; n <= b.len; n++)
-			use_everything(b.p, n);
+		each_cut(&b, use_everything);
 		buf_free(&b);
 	}
 }
 
 static void test_any_byte_changed(void **state)
 {
-	static const uint8_t change[] = { 0x01, 0x80, 0xff };
-
 	(void)state;
 	for (int mhfu = 0; mhfu < 2; mhfu++) {
 		struct buf b = build(mhfu, 2, 2);
 
-		for (size_t at = 0; at < b.len; at++) {
-			for (size_t i = 0; i < ARRAY_LEN(change); i++) {
-				b.p[at] ^= change[i];
-				use_everything(b.p, b.len);
-				b.p[at] ^= change[i];
-			}
-		}
+		each_change(&b, use_everything);
 		buf_free(&b);
 	}
 }

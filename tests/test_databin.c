@@ -363,7 +363,8 @@ static void test_damage(void **state)
 	a = (struct archive){ 0 };
 	build_noise(&a.bytes, 4 * BUILD_BLOCK, 5);
 	refused(&a,
-		     "start block 0 at 0x0: 3661544252, or 3607712660 decrypted; expected 1 to 3, as the archive has 4 blocks");
+		     "start block 0 at 0x0: 3661544252, or 3607712660 decrypted; "
+		     "expected 1 to 3, as the archive has 4 blocks");
 }
 
 /* A table whose words never reach the block count ends with its own blocks. */

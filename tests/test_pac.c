@@ -373,6 +373,26 @@ static void test_overlap(void **state)
 	buf_free(&b);
 }
 
+/* Entries that share bytes may be as long in all as the file, no longer. */
+static void test_more_than_the_file(void **state)
+{
+	char text[240];
+	struct buf b;
+
+	(void)state;
+	small(&b);
+	put_le32(b.p + 8, 66);                         /* entry 0: up to the end */
+	put_le32(b.p + 24, 19);                        /* entry 2: 66 + 13 + 19 are 98 */
+	assert_int_equal(agree(&b, NULL, 0), 50);
+	put_le32(b.p + 24, 20);
+	assert_int_equal(agree(&b, text, sizeof text), 0);
+	assert_string_equal(text, "PAC entry 2 at 0x14: entries of 0x63 bytes in all, the file has 0x62");
+	put_le32(b.p + 16, 50);                        /* entry 1: 66 and 50 are 116 */
+	assert_int_equal(agree(&b, text, sizeof text), 0);
+	assert_string_equal(text, "PAC entry 1 at 0xc: entries of 0x74 bytes in all, the file has 0x62");
+	buf_free(&b);
+}
+
 static void test_zero_files(void **state)
 {
 	struct buf b = { 0 };
@@ -509,7 +529,8 @@ int main(void)
 		cmocka_unit_test(test_real_header), cmocka_unit_test(test_alignments),
 		cmocka_unit_test(test_zero_sizes),
 		cmocka_unit_test(test_placeholders), cmocka_unit_test(test_reads), cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_damage), cmocka_unit_test(test_overlap), cmocka_unit_test(test_zero_files),
+		cmocka_unit_test(test_damage), cmocka_unit_test(test_overlap), cmocka_unit_test(test_more_than_the_file),
+		cmocka_unit_test(test_zero_files),
 		cmocka_unit_test(test_truncation), cmocka_unit_test(test_single_bytes),
 		cmocka_unit_test(test_verify_differs),
 		cmocka_unit_test(test_extensions), cmocka_unit_test(test_stage_entries),

@@ -13,6 +13,7 @@
 #include "build_pmo.h"
 #include "export.h"
 #include "ge.h"
+#include "opened.h"
 
 extern const struct format fmt_pmo;
 
@@ -53,17 +54,17 @@ static void minimal_views(void **state)
 	(void)state;
 	open_minimal(&m);
 	assert_string_equal(m.o->variant->version, "1.0");
-	model_expect_section(&m, 0,
+	section_doc_is(m.o, 0,
 		       "# modelfs pmo 1.0\nversion: \"1.0\"  # derived\nsize: 288  # derived\ncull_radius: 20.0\n"
 		       "scale: [10.0, 20.0, 5.0]\nmesh_count: 1  # derived\nmaterial_count: 1  # derived\n");
-	model_expect_section(&m, 5,
+	section_doc_is(m.o, 5,
 		       "# 0 at 0x0000090\n- colour: [255, 255, 255, 255]\n  ambient: [127, 127, 127, 0]\n  texture: 0\n"
 		       "  leftover: 0x00000000\n");
-	model_expect_doc(&m, 0,
-			 "uv_scale: [1.0, 1.0]\nlighting: [lighting, fog, enable]\nblend: 0x00000000\nmaterials: [0]\n"
-			 "visible: true\ngroups:\n- material: 0\n  palette: [[0, 1]]\n  vertex_type: 0x000b22  # "
-			 "derived\n"
-			 "  vertices: 4  # derived\n  triangles: 2  # derived\n");
+	doc_is(m.o, DOC_MESH, 0,
+	       "uv_scale: [1.0, 1.0]\nlighting: [lighting, fog, enable]\nblend: 0x00000000\nmaterials: [0]\n"
+	       "visible: true\ngroups:\n- material: 0\n  palette: [[0, 1]]\n  vertex_type: 0x000b22  # "
+	       "derived\n"
+	       "  vertices: 4  # derived\n  triangles: 2  # derived\n");
 	assert_int_equal(fmt_pmo.model->doc(m.o, DOC_MESH, 1, NULL, NULL), -ENOENT);
 	assert_int_equal(fmt_pmo.model->doc(m.o, DOC_SKELETON, 0, NULL, NULL), -ENOENT);
 	model_close(&m);
@@ -205,7 +206,7 @@ static void materials_through_the_remap_table(void **state)
 	assert_int_equal(fmt_pmo.model->material(m.o, 0, &mat, &m.arena, NULL), 0);
 	FLOATS(mat.colour, (float)(0xc0 / 255.0), (float)(0x80 / 255.0), (float)(0x40 / 255.0), 1);
 	assert_int_equal(mat.image, -1);
-	model_expect_section(&m, 5,
+	section_doc_is(m.o, 5,
 		       "# 0 at 0x00000c0\n- colour: [192, 128, 64, 255]\n  ambient: [0, 0, 0, 0]\n  texture: null\n"
 		       "  leftover: 0x00000001\n# 1 at 0x00000d0\n- colour: [0, 0, 0, 0]\n  ambient: [0, 0, 0, 0]\n"
 		       "  texture: 3\n"
@@ -234,11 +235,11 @@ static void materials_without_a_remap_table(void **state)
 	assert_int_equal(material_of(&m, 1, 0), 1);
 	assert_int_equal(material_of(&m, 1, 1), -1);
 	assert_int_equal(object_section(m.o, 3).size, 0);
-	model_expect_doc(&m, 0,
-		   "scale: [1.0, 2.0, 0.5, 4.0]\nuv_scale: [1.0, 2.0]\nuv_offset: [0.25, 0.0]\n"
-		   "lighting: [lighting, fog, enable]\nblend: 0xdf000032\nvisible: true\ngroups:\n"
-		   "- material: 0\n  palette: []\n  vertex_type: 0x000080  # derived\n  vertices: 1  # derived\n  "
-		   "triangles: 0  # derived\n");
+	doc_is(m.o, DOC_MESH, 0,
+	       "scale: [1.0, 2.0, 0.5, 4.0]\nuv_scale: [1.0, 2.0]\nuv_offset: [0.25, 0.0]\n"
+	       "lighting: [lighting, fog, enable]\nblend: 0xdf000032\nvisible: true\ngroups:\n"
+	       "- material: 0\n  palette: []\n  vertex_type: 0x000080  # derived\n  vertices: 1  # derived\n  "
+	       "triangles: 0  # derived\n");
 	model_close(&m);
 }
 
@@ -253,9 +254,9 @@ static void meshes_without_groups(void **state)
 	model_build(&m, &b);
 	model_mesh(&m, 0, &g);
 	assert_int_equal(g.nvertices + g.nfaces + g.nparts + g.nstreams, 0);
-	model_expect_doc(&m, 0,
-			 "uv_scale: [1.0, 1.0]\nlighting: [lighting, fog, enable]\nblend: 0xdf000032\nvisible: true\n"
-			 "groups: []\n");
+	doc_is(m.o, DOC_MESH, 0,
+	       "uv_scale: [1.0, 1.0]\nlighting: [lighting, fog, enable]\nblend: 0xdf000032\nvisible: true\n"
+	       "groups: []\n");
 	model_close(&m);
 }
 

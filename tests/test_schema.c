@@ -420,7 +420,7 @@ static void test_damaged_text(void **state)
 
 struct outer {
 	float scale[2];
-	int16_t keys[2];
+	int16_t key, next_key;
 	char name[4];
 	uint32_t flags;
 	int32_t tag, delta;
@@ -440,7 +440,8 @@ static const struct field outer_fields[] = {
 	TEXT(S, name, 0x10, 4, "Name"),
 	F32N(S, scale, 0x00, 2, "Scale"),
 	INLINE(0x08, &inner_record),
-	I16N(S, keys, 0x0c, 2, "Keys"),
+	I16(S, key, 0x0c, "Key"),
+	I16(S, next_key, 0x0e, "Next key"),
 	U32(S, flags, 0x14, "Flags", .view = V_FLAGS, .labels = bit_names),
 	RAW("unknown_18", 0x18, 2, "Unknown"),
 	I32(S, tag, 0x1c, "Tag", .bit = 0, .bits = 8),
@@ -469,8 +470,8 @@ static void test_decode_and_encode(void **state)
 	assert_int_equal(o.count, 0x1234);
 	assert_int_equal(o.low, 5);
 	assert_int_equal(o.high, 10);
-	assert_int_equal(o.keys[0], -1);
-	assert_int_equal(o.keys[1], -32768);
+	assert_int_equal(o.key, -1);
+	assert_int_equal(o.next_key, -32768);
 	assert_memory_equal(o.name, "BD\0\1", 4);
 	assert_int_equal(o.flags, 0x80000003);
 	assert_int_equal(o.tag, 0x77);
@@ -513,7 +514,7 @@ static void test_each_and_by_name(void **state)
 	(void)state;
 	assert_int_equal(rec_each(&outer_record, collect_name, &b), 0);
 	buf_char(&b, '\0');
-	assert_string_equal((char *)b.p, "name@10 scale@0 count@8 low@a high@a zero_03@b keys@c flags@14 "
+	assert_string_equal((char *)b.p, "name@10 scale@0 count@8 low@a high@a zero_03@b key@c next_key@e flags@14 "
 					 "unknown_18@18 tag@1c delta@1c zero_1a@1a ");
 	buf_free(&b);
 	assert_int_equal(rec_each(&outer_record, stop_at_count, &calls), -7);

@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
+#include "build.h"
 #include "bytes.h"
 #include "export.h"
+#include "opened.h"
 
 extern const struct format fmt_tmh;
 
@@ -19,27 +21,11 @@ enum { F5650, F5551, F4444, F8888, CLUT4, CLUT8, CLUT16, CLUT32, DXT1, DXT3, DXT
 
 /* ---- building ---- */
 
-static void word(struct buf *b, uint32_t v)
-{
-	uint8_t p[4];
-
-	put_le32(p, v);
-	buf_add(b, p, 4);
-}
-
-static void noise(struct buf *b, size_t n, uint32_t seed)
-{
-	while (n--) {
-		seed = seed * 1664525 + 1013904223;
-		buf_char(b, (char)(seed >> 24));
-	}
-}
-
 static void begin_bank(struct buf *b, uint32_t n)
 {
 	buf_str(b, ".TMH0.14");
-	word(b, n);
-	word(b, 0);
+	put32(b, n);
+	put32(b, 0);
 }
 
 struct picture {
@@ -55,87 +41,42 @@ static void add_image(struct buf *b, struct picture p)
 	uint32_t each = p.clut == F8888 ? 4 : 2, pixels = 16 + (uint32_t)p.npixels;
 	uint32_t clut = p.entries ? 16 + p.entries * each : 0;
 
-	word(b, 16 + pixels + clut);
-	word(b, 0);
-	word(b, 1);
-	word(b, p.entries != 0);
-	word(b, pixels);
-	word(b, 1);
-	word(b, p.format);
-	word(b, p.w | p.h << 16);
+	put32(b, 16 + pixels + clut);
+	put32(b, 0);
+	put32(b, 1);
+	put32(b, p.entries != 0);
+	put32(b, pixels);
+	put32(b, 1);
+	put32(b, p.format);
+	put32(b, p.w | p.h << 16);
 	if (p.pixels)
 		buf_add(b, p.pixels, p.npixels);
 	else
-		noise(b, p.npixels, p.format + p.w);
+		build_noise(b, p.npixels, p.format + p.w);
 	if (!p.entries)
 		return;
-	word(b, clut);
-	word(b, 2);
-	word(b, p.clut);
-	word(b, p.entries);
+	put32(b, clut);
+	put32(b, 2);
+	put32(b, p.clut);
+	put32(b, p.entries);
 	if (p.colours)
 		buf_add(b, p.colours, (size_t)p.entries * each);
 	else
-		noise(b, (size_t)p.entries * each, p.entries);
+		build_noise(b, (size_t)p.entries * each, p.entries);
 }
 
 /* ---- an opened bank ---- */
 
-struct bank {
-	uint8_t *bytes;                        /* a copy of exact length: a sanitizer sees every step too far */
-	struct source *src;
-	struct object *o;
-};
-
-static struct bank open_bytes(const void *p, size_t n)
-{
-	struct bank k = { .bytes = malloc(n ? n : 1) };
-	struct err e;
-
-	assert_non_null(k.bytes);
-	if (n)
-		memcpy(k.bytes, p, n);
-	k.src = src_memory(k.bytes, n);
-	assert_non_null(k.src);
-	assert_int_equal(object_open(&fmt_tmh, k.src, NULL, &k.o, &e), 0);
-	return k;
-}
-
-static struct bank open_bank(struct buf *b)
-{
-	struct bank k = open_bytes(b->p, b->len);
-
-	assert_false(b->bad);
-	buf_free(b);
-	return k;
-}
-
-static struct bank open_picture(struct picture p)
+static struct opened open_picture(struct picture p)
 {
 	struct buf b = { 0 };
 
 	begin_bank(&b, 1);
 	add_image(&b, p);
-	return open_bank(&b);
+	return open_buf(&fmt_tmh, &b);
 }
 
-static void close_bank(struct bank *k)
-{
-	object_close(k->o);
-	src_put(k->src);
-	free(k->bytes);
-}
-
-static void sound(struct bank *k)
-{
-	struct err e = { 0 };
-
-	assert_null(k->o->faults);
-	if (object_verify(k->o, &e))
-		fail_msg("%s", e.text);
-}
-
-static struct geo_image picture(struct bank *k, uint32_t i, struct arena *a)
+static struct geo_image picture(struct opened *k, uint32_t i, struct arena *a)
 {
 	struct geo_image img = { 0 };
 	struct err e = { 0 };
@@ -143,19 +84,6 @@ static struct geo_image picture(struct bank *k, uint32_t i, struct arena *a)
 	if (fmt_tmh.model->image(k->o, i, &img, a, &e))
 		fail_msg("%s", e.text);
 	return img;
-}
-
-static void doc_is(struct bank *k, uint32_t i, const char *want)
-{
-	struct buf b = { 0 };
-	struct ydoc y;
-	struct err e;
-
-	ydoc_init(&y, &b);
-	assert_int_equal(fmt_tmh.model->doc(k->o, DOC_IMAGE, i, &y.doc, &e), 0);
-	buf_char(&b, 0);
-	assert_string_equal((char *)b.p, want);
-	buf_free(&b);
 }
 
 static void is_colour(const uint8_t *c, uint8_t r, uint8_t g, uint8_t b, uint8_t a)
@@ -179,7 +107,7 @@ static const uint8_t minimal_head[] = {
 };
 static const uint8_t minimal_clut[] = { 0x30, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0x10, 0, 0, 0 };
 
-static struct bank minimal(void)
+static struct opened minimal(void)
 {
 	struct buf b = { 0 };
 
@@ -191,17 +119,17 @@ static struct bank minimal(void)
 		buf_char(&b, (char)i);         /* red i, alpha set from 8 on */
 		buf_char(&b, (char)(i < 8 ? 0 : 0x80));
 	}
-	return open_bank(&b);
+	return open_buf(&fmt_tmh, &b);
 }
 
 static void test_minimal(void **state)
 {
-	struct bank k = minimal();
+	struct opened k = minimal();
 	struct arena a = { 0 };
 	struct geo_image img;
 
 	(void)state;
-	sound(&k);
+	sound(k.o);
 	assert_int_equal(object_count(k.o, PART_IMAGE), 1);
 	assert_int_equal(object_section(k.o, 0).size, 16);
 	assert_int_equal(object_section(k.o, 1).at, 16);
@@ -222,22 +150,16 @@ static void test_minimal(void **state)
 		}
 	}
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 static void test_documents(void **state)
 {
-	struct bank k = minimal();
-	struct buf b = { 0 };
-	struct ydoc y;
+	struct opened k = minimal();
 
 	(void)state;
-	ydoc_init(&y, &b);
-	assert_int_equal(object_section_doc(k.o, 0, &y.doc, NULL), 0);
-	buf_char(&b, 0);
-	assert_string_equal((char *)b.p, "# modelfs tmh 0.14\nimage_count: 1  # derived\n");
-	buf_free(&b);
-	doc_is(&k, 0,
+	section_doc_is(k.o, 0, "# modelfs tmh 0.14\nimage_count: 1  # derived\n");
+	doc_is(k.o, DOC_IMAGE, 0,
 	       "width: 64  # derived\n"
 	       "height: 8  # derived\n"
 	       "format: clut4  # derived\n"
@@ -248,38 +170,35 @@ static void test_documents(void **state)
 	       "- [[0, 0, 0, 0], [8, 0, 0, 0], [16, 0, 0, 0], [24, 0, 0, 0], [33, 0, 0, 0], [41, 0, 0, 0], "
 	       "[49, 0, 0, 0], [57, 0, 0, 0], [66, 0, 0, 255], [74, 0, 0, 255], [82, 0, 0, 255], [90, 0, 0, 255], "
 	       "[99, 0, 0, 255], [107, 0, 0, 255], [115, 0, 0, 255], [123, 0, 0, 255]]\n");
-	assert_int_equal(fmt_tmh.model->doc(k.o, DOC_IMAGE, 1, &y.doc, NULL), -ENOENT);
-	assert_int_equal(fmt_tmh.model->doc(k.o, DOC_CLIP, 0, &y.doc, NULL), -ENOENT);
-	close_bank(&k);
+	assert_int_equal(fmt_tmh.model->doc(k.o, DOC_IMAGE, 1, NULL, NULL), -ENOENT);
+	assert_int_equal(fmt_tmh.model->doc(k.o, DOC_CLIP, 0, NULL, NULL), -ENOENT);
+	close_opened(&k);
 
 	k = open_picture((struct picture){ .format = F8888, .w = 3, .h = 2, .npixels = 24 });
-	doc_is(&k, 0, "width: 3  # derived\nheight: 2  # derived\nformat: rgba8888  # derived\n"
+	doc_is(k.o, DOC_IMAGE, 0, "width: 3  # derived\nheight: 2  # derived\nformat: rgba8888  # derived\n"
 	       "swizzled: false  # derived\n");
-	close_bank(&k);
+	close_opened(&k);
 }
 
 static void test_several_palettes(void **state)
 {
-	struct bank k = open_picture((struct picture){ CLUT4, 32, 8, NULL, 128, F8888, 40, NULL });
+	struct opened k = open_picture((struct picture){ CLUT4, 32, 8, NULL, 128, F8888, 40, NULL });
 	const uint8_t *colours = k.bytes + 16 + 32 + 128 + 16;
 	struct arena a = { 0 };
 	struct geo_image img = picture(&k, 0, &a);
-	struct buf b = { 0 };
-	struct ydoc y;
+	char *text = text_of(k.o, DOC_IMAGE, 0);
 	unsigned rows = 0;
 
 	(void)state;
-	sound(&k);
+	sound(k.o);
 	assert_int_equal(img.ncolours, 16);
 	assert_memory_equal(img.palette, colours, 64);
-	ydoc_init(&y, &b);
-	assert_int_equal(fmt_tmh.model->doc(k.o, DOC_IMAGE, 0, &y.doc, NULL), 0);
-	for (size_t i = 0; i + 4 < b.len; i++)
-		rows += !memcmp(b.p + i, "\n- [", 4);
+	for (const char *row = text; (row = strstr(row, "\n- [")); row++)
+		rows++;
 	assert_int_equal(rows, 2);             /* of 16; the 8 colours left over make no palette */
-	buf_free(&b);
+	free(text);
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 /* ---- colours ---- */
@@ -299,10 +218,10 @@ static void test_direct_colours(void **state)
 	for (unsigned i = 0; i < 65536; i++)   /* rows of 256 pixels: 512 bytes */
 		put_le16(pixels + swizzled(512, i % 256 * 2, i / 256), (uint16_t)i);
 	for (uint32_t f = F5650; f <= F4444; f++) {
-		struct bank k = open_picture((struct picture){ f, 256, 256, pixels, sizeof pixels, 0, 0, NULL });
+		struct opened k = open_picture((struct picture){ f, 256, 256, pixels, sizeof pixels, 0, 0, NULL });
 		struct geo_image img = picture(&k, 0, &a);
 
-		sound(&k);
+		sound(k.o);
 		for (unsigned v = 0; v < 65536; v++) {
 			const uint8_t *c = img.rgba + 4 * (size_t)v;
 
@@ -316,7 +235,7 @@ static void test_direct_colours(void **state)
 				is_colour(c, (uint8_t)widen(v & 15, 4), (uint8_t)widen(v >> 4 & 15, 4),
 					  (uint8_t)widen(v >> 8 & 15, 4), (uint8_t)widen(v >> 12, 4));
 		}
-		close_bank(&k);
+		close_opened(&k);
 	}
 	arena_free(&a);
 }
@@ -336,11 +255,11 @@ static void test_swizzle(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
 		size_t n = (size_t)t[i].pitch * ((t[i].h + 7) / 8 * 8);
 		struct picture p = { t[i].format, t[i].w, t[i].h, NULL, n, F5551, 256, NULL };
-		struct bank k = open_picture(p);
+		struct opened k = open_picture(p);
 		const uint8_t *stored = k.bytes + 48;
 		struct geo_image img = picture(&k, 0, &a);
 
-		sound(&k);
+		sound(k.o);
 		for (uint32_t y = 0; y < t[i].h; y++) {
 			for (uint32_t x = 0; x < t[i].w; x++) {
 				uint8_t got = img.indexed[(size_t)y * t[i].w + x];
@@ -351,7 +270,7 @@ static void test_swizzle(void **state)
 					assert_int_equal(got, stored[swizzled(t[i].pitch, x / 2, y)] >> x % 2 * 4 & 15);
 			}
 		}
-		close_bank(&k);
+		close_opened(&k);
 	}
 	arena_free(&a);
 }
@@ -359,13 +278,13 @@ static void test_swizzle(void **state)
 /* The second band of a picture of 12 rows lacks its last 128 bytes: they read as zero. */
 static void test_short_band(void **state)
 {
-	struct bank k = open_picture((struct picture){ CLUT8, 32, 12, NULL, 32 * 12, F5551, 256, NULL });
+	struct opened k = open_picture((struct picture){ CLUT8, 32, 12, NULL, 32 * 12, F5551, 256, NULL });
 	struct arena a = { 0 };
 	struct geo_image img = picture(&k, 0, &a);
 	const uint8_t *stored = k.bytes + 48;
 
 	(void)state;
-	sound(&k);
+	sound(k.o);
 	for (uint32_t y = 0; y < 12; y++) {
 		for (uint32_t x = 0; x < 32; x++) {
 			size_t at = swizzled(32, x, y);
@@ -374,23 +293,23 @@ static void test_short_band(void **state)
 		}
 	}
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 static void rows_lie(uint32_t format, uint32_t w, uint32_t h, size_t n, size_t pitch)
 {
-	struct bank k = open_picture((struct picture){ format, w, h, NULL, n, F5551, 256, NULL });
+	struct opened k = open_picture((struct picture){ format, w, h, NULL, n, F5551, 256, NULL });
 	struct arena a = { 0 };
 	struct geo_image img = picture(&k, 0, &a);
 	const uint8_t *stored = k.bytes + 48;
 
-	sound(&k);
+	sound(k.o);
 	for (uint32_t y = 0; y < h; y++)
 		for (uint32_t x = 0; x < w; x++)
 			assert_int_equal(img.indexed[y * w + x], format == CLUT8 ? stored[y * pitch + x] :
 					 stored[y * pitch + x / 2] >> x % 2 * 4 & 15);
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 static void test_rows_in_order(void **state)
@@ -414,34 +333,34 @@ static void test_looked_up(void **state)
 	static const uint8_t colours[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 	static const uint8_t clut16[] = { 2, 0, 1, 0, 0, 0, 2, 0 }, clut32[] = { 1, 0, 0, 0, 2, 0, 0, 0 };
 	static const uint8_t wild[] = { 0, 0, 0, 0, 0, 0, 3, 0 };
-	struct bank k = open_picture((struct picture){ CLUT16, 2, 2, clut16, 8, F8888, 3, colours });
+	struct opened k = open_picture((struct picture){ CLUT16, 2, 2, clut16, 8, F8888, 3, colours });
 	struct arena a = { 0 };
 	struct geo_image img = picture(&k, 0, &a);
 	struct err e;
 
 	(void)state;
-	sound(&k);
+	sound(k.o);
 	assert_null(img.indexed);
 	is_colour(img.rgba, 9, 10, 11, 12);
 	is_colour(img.rgba + 4, 5, 6, 7, 8);
 	is_colour(img.rgba + 8, 1, 2, 3, 4);
 	is_colour(img.rgba + 12, 9, 10, 11, 12);
-	doc_is(&k, 0, "width: 2  # derived\nheight: 2  # derived\nformat: clut16  # derived\n"
+	doc_is(k.o, DOC_IMAGE, 0, "width: 2  # derived\nheight: 2  # derived\nformat: clut16  # derived\n"
 	       "swizzled: false  # derived\npalette_format: rgba8888  # derived\npalette_entries: 3  # derived\n"
 	       "palettes:  # derived\n- [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]\n");
-	close_bank(&k);
+	close_opened(&k);
 
 	k = open_picture((struct picture){ CLUT32, 1, 2, clut32, 8, F8888, 3, colours });
-	sound(&k);
+	sound(k.o);
 	img = picture(&k, 0, &a);
 	is_colour(img.rgba + 4, 9, 10, 11, 12);
-	close_bank(&k);
+	close_opened(&k);
 
 	k = open_picture((struct picture){ CLUT16, 2, 2, wild, 8, F8888, 3, colours });
 	assert_null(k.o->faults);              /* only the pixels tell */
 	assert_int_equal(fmt_tmh.model->image(k.o, 0, &img, &a, &e), -EBADMSG);
 	assert_string_equal(e.text, "image 0 at 0x10: pixel 1, 1 has colour 3 of a CLUT of 3");
-	close_bank(&k);
+	close_opened(&k);
 	arena_free(&a);
 }
 
@@ -454,12 +373,12 @@ static void test_dxt1(void **state)
 		0xe4, 0x00, 0x55, 0xff, 0x1f, 0xf8, 0xe0, 0x07,
 		0xe4, 0x00, 0x55, 0xaa, 0xe0, 0x07, 0x1f, 0xf8,
 	};
-	struct bank k = open_picture((struct picture){ DXT1, 8, 4, blocks, sizeof blocks, 0, 0, NULL });
+	struct opened k = open_picture((struct picture){ DXT1, 8, 4, blocks, sizeof blocks, 0, 0, NULL });
 	struct arena a = { 0 };
 	struct geo_image img = picture(&k, 0, &a);
 
 	(void)state;
-	sound(&k);
+	sound(k.o);
 	is_colour(img.rgba, 248, 0, 248, 255);
 	is_colour(img.rgba + 4, 0, 252, 0, 255);
 	is_colour(img.rgba + 8, 165, 84, 165, 255);            /* (2 * 248 + 0) / 3, 252 / 3 */
@@ -471,10 +390,10 @@ static void test_dxt1(void **state)
 	is_colour(img.rgba + 4 * (8 + 3), 248, 0, 248, 255);
 	is_colour(img.rgba + 4 * (16 + 1), 0, 252, 0, 255);
 	is_colour(img.rgba + 4 * (24 + 7), 124, 126, 124, 255);
-	doc_is(&k, 0, "width: 8  # derived\nheight: 4  # derived\nformat: dxt1  # derived\n"
+	doc_is(k.o, DOC_IMAGE, 0, "width: 8  # derived\nheight: 4  # derived\nformat: dxt1  # derived\n"
 	       "swizzled: false  # derived\n");
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 static void test_dxt_alpha(void **state)
@@ -488,21 +407,21 @@ static void test_dxt_alpha(void **state)
 		{ 210, 70, 190, 170, 150, 130, 110, 90 }, { 50, 100, 60, 70, 80, 90, 0, 255 }
 	};
 	struct arena a = { 0 };
-	struct bank k = open_picture((struct picture){ DXT3, 4, 4, dxt3, 16, 0, 0, NULL });
+	struct opened k = open_picture((struct picture){ DXT3, 4, 4, dxt3, 16, 0, 0, NULL });
 	struct geo_image img = picture(&k, 0, &a);
 
 	(void)state;
-	sound(&k);
+	sound(k.o);
 	for (unsigned i = 0; i < 16; i++)
 		is_colour(img.rgba + 4 * i, 248, 252, 248, (uint8_t)(i << 4));
-	close_bank(&k);
+	close_opened(&k);
 	for (unsigned t = 0; t < 2; t++) {
 		k = open_picture((struct picture){ DXT5, 4, 4, t ? five : seven, 16, 0, 0, NULL });
-		sound(&k);
+		sound(k.o);
 		img = picture(&k, 0, &a);
 		for (unsigned i = 0; i < 16; i++)
 			is_colour(img.rgba + 4 * i, 248, 252, 248, steps[t][i % 8]);
-		close_bank(&k);
+		close_opened(&k);
 	}
 	arena_free(&a);
 }
@@ -513,19 +432,19 @@ static void test_dxt_edges(void **state)
 	uint8_t blocks[32] = { 0 };
 	struct arena a = { 0 };
 	struct geo_image img;
-	struct bank k;
+	struct opened k;
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		put_le16(blocks + 8 * i + 4, (uint16_t)((i + 1) << 11));
 	k = open_picture((struct picture){ DXT1, 5, 6, blocks, sizeof blocks, 0, 0, NULL });
-	sound(&k);
+	sound(k.o);
 	img = picture(&k, 0, &a);
 	for (uint32_t y = 0; y < 6; y++)
 		for (uint32_t x = 0; x < 5; x++)
 			is_colour(img.rgba + 4 * (y * 5 + x), (uint8_t)((1 + y / 4 * 2 + x / 4) << 3), 0, 0, 255);
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 /* Noise in every format goes through the picture and back. */
@@ -536,7 +455,7 @@ static void test_all_formats_encode(void **state)
 		{ 1, 1 }, { 3, 7 }, { 8, 8 }, { 16, 9 }, { 32, 8 }, { 64, 20 }, { 20, 4 }
 	};
 	struct buf b = { 0 };
-	struct bank k;
+	struct opened k;
 
 	(void)state;
 	begin_bank(&b, 11 * ARRAY_LEN(sizes));
@@ -545,11 +464,11 @@ static void test_all_formats_encode(void **state)
 			add_image(&b, (struct picture){ f, sizes[i].w, sizes[i].h, NULL,
 				  (size_t)(sizes[i].w + 3) / 4 * 4 * ((sizes[i].h + 3) / 4 * 4) * bits[f] / 8, i % 4,
 				  f >= CLUT4 && f <= CLUT32 ? 256 : 0, NULL });
-	noise(&b, 32, 7);
-	k = open_bank(&b);
-	sound(&k);
+	build_noise(&b, 32, 7);
+	k = open_buf(&fmt_tmh, &b);
+	sound(k.o);
 	assert_int_equal(object_count(k.o, PART_IMAGE), 11 * ARRAY_LEN(sizes));
-	close_bank(&k);
+	close_opened(&k);
 }
 
 /* ---- damage ---- */
@@ -592,11 +511,11 @@ static void test_damaged_image(void **state)
 		struct buf b = two_images();
 		struct arena a = { 0 };
 		struct geo_image img;
-		struct bank k;
+		struct opened k;
 		struct err e;
 
 		put_le32(b.p + t[i].at, t[i].value);
-		k = open_bank(&b);
+		k = open_buf(&fmt_tmh, &b);
 		assert_non_null(k.o->faults);
 		assert_null(k.o->faults->next);
 		assert_string_equal(k.o->faults->text, t[i].text);
@@ -607,7 +526,7 @@ static void test_damaged_image(void **state)
 		assert_int_equal(picture(&k, 1, &a).w, 64);    /* the other one stays */
 		assert_int_equal(object_verify(k.o, &e), -EBADMSG);
 		arena_free(&a);
-		close_bank(&k);
+		close_opened(&k);
 	}
 }
 
@@ -625,16 +544,16 @@ static void test_lost_chain(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
 		struct buf b = two_images();
-		struct bank k;
+		struct opened k;
 
 		put_le32(b.p + t[i].at, t[i].value);
-		k = open_bank(&b);
+		k = open_buf(&fmt_tmh, &b);
 		assert_non_null(object_find_fault(k.o, PART_OBJECT, 0));
 		assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text, t[i].text);
 		assert_ptr_equal(k.o->variant, fmt_tmh.variants);
 		assert_int_equal(object_count(k.o, PART_IMAGE), t[i].images);
 		assert_true(k.o->arena.used < 4096);
-		close_bank(&k);
+		close_opened(&k);
 	}
 }
 
@@ -642,15 +561,15 @@ static void test_lost_chain(void **state)
 static void test_tolerated(void **state)
 {
 	struct buf b = two_images();
-	struct bank k;
+	struct opened k;
 
 	(void)state;
 	put_le32(b.p + 0x18, 3);
 	put_le32(b.p + 0x24, 8);
 	put_le32(b.p + 0x234, 7);
-	k = open_bank(&b);
-	sound(&k);
-	close_bank(&k);
+	k = open_buf(&fmt_tmh, &b);
+	sound(k.o);
+	close_opened(&k);
 }
 
 static int count_gap(void *ctx, uint64_t at, uint64_t size)
@@ -666,30 +585,30 @@ static void test_tail_and_none(void **state)
 {
 	struct buf b = two_images();
 	uint64_t gap[2] = { 0 };
-	struct bank k;
+	struct opened k;
 
 	(void)state;
-	noise(&b, 100, 1);
-	k = open_bank(&b);
-	sound(&k);
+	build_noise(&b, 100, 1);
+	k = open_buf(&fmt_tmh, &b);
+	sound(k.o);
 	assert_int_equal(object_gaps(k.o, count_gap, gap, NULL), 0);
 	assert_int_equal(gap[0], 0x5f0);
 	assert_int_equal(gap[1], 100);
-	close_bank(&k);
+	close_opened(&k);
 
 	begin_bank(&b, 0);
-	k = open_bank(&b);
-	sound(&k);
+	k = open_buf(&fmt_tmh, &b);
+	sound(k.o);
 	assert_int_equal(object_section(k.o, 1).size, 0);
-	close_bank(&k);
+	close_opened(&k);
 
-	k = open_bytes(".TMH0.14\0\0\0", 11);
+	k = open_bytes(&fmt_tmh, ".TMH0.14\0\0\0", 11);
 	assert_null(k.o->variant);
 	assert_string_equal(k.o->faults->text, "bank header at 0x0: 11 bytes, expected at least 16");
-	close_bank(&k);
-	k = open_bytes(".TMH0.15\0\0\0\0\0\0\0\0", 16);
+	close_opened(&k);
+	k = open_bytes(&fmt_tmh, ".TMH0.15\0\0\0\0\0\0\0\0", 16);
 	assert_null(k.o->variant);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 /* Many damaged images: the first ones get a line each, all are refused. */
@@ -699,14 +618,14 @@ static void test_many_damaged(void **state)
 	struct arena a = { 0 };
 	struct geo_image img;
 	struct err e;
-	struct bank k;
+	struct opened k;
 	unsigned lines = 0;
 
 	(void)state;
 	begin_bank(&b, 70000);
 	for (unsigned i = 0; i < 70000; i++)
 		add_image(&b, (struct picture){ .format = 99, .w = 1, .h = 1 });
-	k = open_bank(&b);
+	k = open_buf(&fmt_tmh, &b);
 	for (const struct fault *f = k.o->faults; f; f = f->next)
 		lines++;
 	assert_int_equal(lines, 257);
@@ -715,14 +634,14 @@ static void test_many_damaged(void **state)
 	assert_int_equal(fmt_tmh.model->image(k.o, 60000, &img, &a, &e), -EBADMSG);
 	assert_string_equal(e.text, "image 60000 at 0x1d4c10: pixel format 99, expected 0 to 10");
 	arena_free(&a);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 /* ---- hostile bytes ---- */
 
 static void use_everything(const uint8_t *p, size_t n)
 {
-	struct bank k = open_bytes(p, n);
+	struct opened k = open_bytes(&fmt_tmh, p, n);
 	struct err e;
 
 	for (uint32_t i = 0; i < object_count(k.o, PART_IMAGE); i++) {
@@ -742,7 +661,7 @@ static void use_everything(const uint8_t *p, size_t n)
 	}
 	if (object_verify(k.o, &e))
 		assert_true(e.text[0]);
-	close_bank(&k);
+	close_opened(&k);
 }
 
 static struct buf small_bank(void)
@@ -763,24 +682,16 @@ static void test_cut_anywhere(void **state)
 	struct buf b = small_bank();
 
 	(void)state;
-	for (size_t n = 0; n <= b.len; n++)
-		use_everything(b.p, n);
+	each_cut(&b, use_everything);
 	buf_free(&b);
 }
 
 static void test_any_byte_changed(void **state)
 {
-	static const uint8_t change[] = { 0x01, 0x80, 0xff };
 	struct buf b = small_bank();
 
 	(void)state;
-	for (size_t at = 0; at < b.len; at++) {
-		for (size_t i = 0; i < ARRAY_LEN(change); i++) {
-			b.p[at] ^= change[i];
-			use_everything(b.p, b.len);
-			b.p[at] ^= change[i];
-		}
-	}
+	each_change(&b, use_everything);
 	buf_free(&b);
 }
 

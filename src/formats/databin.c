@@ -435,7 +435,7 @@ static int databin_info(struct object *o, const struct entries *entries, struct 
 
 static const struct container_ops container = {
 	.list = databin_list, .verify = databin_verify, .info = databin_info, .cipher = &mhp_cipher,
-	.stored_plain = plain_magic, .digits = 5, .labels = true, .in_order = true,
+	.stored_plain = plain_magic, .digits = 5, .labels = true, .in_order = true, .padded = true,
 };
 
 const struct format fmt_databin = {

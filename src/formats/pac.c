@@ -96,12 +96,12 @@ static int check_entry(struct check *c, struct pac_entry entry, struct err *e)
 	if (!span_ok(c->size, entry.offset, entry.size, 1))
 		return err_at(e, EBADMSG, c->src, at, what, "0x%x bytes at 0x%x end past the 0x%" PRIx64 " of the file",
 			      entry.size, entry.offset, c->size);
-	/* Entries may overlap, but PACs of PACs must not hold more than they are long: a tree that grows with every level
-	 * would never end. */
+	/* Entries may overlap, but PACs of PACs must not hold more than they are long: a tree that grows with every
+	 * level would never end. */
 	c->bytes += entry.size;
 	if (c->bytes > c->size)
-		return err_at(e, EBADMSG, c->src, at, what, "entries of 0x%" PRIx64 " bytes in all, the file has 0x%" PRIx64,
-			      c->bytes, c->size);
+		return err_at(e, EBADMSG, c->src, at, what,
+			      "entries of 0x%" PRIx64 " bytes in all, the file has 0x%" PRIx64, c->bytes, c->size);
 	c->used++;
 	c->last = entry;
 	return 0;

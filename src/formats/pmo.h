@@ -15,6 +15,7 @@
 /* Limits of one model. */
 #define PMO_COMMANDS (1u << 21)
 #define PMO_CORNERS (1u << 22)
+#define PMO_PALETTE_ENTRIES (65535u + 255u)    /* first_palette has 16 bits, a count 8 */
 #define PMO_BAD_MESHES 256u
 
 enum pmo_section {

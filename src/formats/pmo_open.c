@@ -231,8 +231,17 @@ static int read_runs(struct object *o, struct pmo *p, unsigned *nbad, struct err
 static bool lies_behind(const struct object *o, const struct pmo *p)
 {
 	uint64_t entry = o->src->size, at = p->head.geometry;
+	bool padded = o->around && o->around->padded && entry - at < BLOCK;
 
-	return o->variant == &pmo_variants[PMO_102] && p->head.size > entry && (at == entry || entry - at < BLOCK);
+	return o->variant == &pmo_variants[PMO_102] && p->head.size > entry && (at == entry || padded);
+}
+
+/* Every region begins with a display list, and that with ORIGIN. */
+static bool is_region(struct source *src, uint32_t n)
+{
+	uint8_t word[4];
+
+	return src && src->size >= n && !src_pread(src, word, sizeof word, 0) && ge_op(le_u32(word)) == GE_ORIGIN;
 }
 
 static int find_behind(struct object *o, struct pmo *p, struct err *e)
@@ -243,7 +252,7 @@ static int find_behind(struct object *o, struct pmo *p, struct err *e)
 		o->behind = o->around->following(o->around, 1, e);
 	if (!o->behind && o->around && e->code == ENOMEM)
 		return -ENOMEM;
-	if (p->head.geometry < o->src->size && (!o->behind || o->behind->size < n)) {
+	if (p->head.geometry < o->src->size && !is_region(o->behind, n)) {
 		src_put(o->behind);            /* no padding, then; the entry is cut short, or its size is wrong */
 		o->behind = NULL;
 		return -ENOENT;
@@ -309,7 +318,7 @@ static int read_groups(struct object *o, struct pmo *p, struct err *e)
 	const struct pmo_table *t = &p->table[PMO_GROUPS];
 	struct pmo_table *palette = &p->table[PMO_PALETTE];
 	uint32_t most = 0;
-	bool any = false;
+	uint64_t entries = 0;
 
 	p->group = t->n ? arena_alloc(&o->arena, t->n, sizeof *p->group) : NULL;
 	if (!p->group)
@@ -318,13 +327,20 @@ static int read_groups(struct object *o, struct pmo *p, struct err *e)
 		struct pmo_group *g = &p->group[i];
 
 		rec_decode(&pmo_group_record, false, t->raw + (size_t)i * t->each, g);
-		any |= g->palette_count > 0;
+		entries += g->palette_count;
 		if (g->palette_count && span_ok(palette->room, g->first_palette, g->palette_count, 1) &&
 		    g->first_palette + g->palette_count > most)
 			most = g->first_palette + g->palette_count;
 	}
-	if (any && table_fits(o, p, PMO_PALETTE, 1, e))
+	if (entries && table_fits(o, p, PMO_PALETTE, 1, e))
 		note(o, e);
+	/* The groups' entries follow each other, so the last one's number would not fit the record. */
+	if (entries > PMO_PALETTE_ENTRIES) {
+		err_at(e, EBADMSG, o->src, palette->at, "bone palette", "the groups set %llu entries, more than %u",
+		       (unsigned long long)entries, PMO_PALETTE_ENTRIES);
+		note(o, e);
+		p->nmeshes = 0;
+	}
 	return most ? read_table(o, p, PMO_PALETTE, most, e) : 0;
 }
 
@@ -343,6 +359,51 @@ static void follow_palette(struct pmo *p)
 				bone[palette->raw[2 * k]] = palette->raw[2 * k + 1];
 		memcpy(g->bone, bone, sizeof bone);
 	}
+}
+
+/* Groups may share a vertex buffer, but not so that a small file shows without end. */
+#define SHARED_VERTICES(region) (4 * (uint64_t)(region) + (2u << 20))
+
+/* Bytes of vertices that all groups have together, at most: as far as their buffers can reach. */
+static uint64_t vertices_most(const struct pmo *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->table[PMO_GROUPS].n; i++) {
+		const struct pmo_group *g = &p->group[i];
+
+		if (!g->bad && g->vertex_buffer < p->region.size)
+			sum += p->region.size - g->vertex_buffer;
+	}
+	return sum;
+}
+
+/* Counts them by the indices when they could be too many. */
+static int check_vertices(struct object *o, struct pmo *p, struct err *e)
+{
+	uint64_t most = SHARED_VERTICES(p->region.size), sum = 0;
+	struct pmo_window win = { 0 };
+	struct pmo_scan scan;
+	uint32_t i;
+	int rc = 0;
+
+	if (vertices_most(p) <= most)
+		return 0;
+	for (i = 0; i < p->table[PMO_GROUPS].n && sum <= most && rc != -ENOMEM; i++) {
+		rc = p->group[i].bad ? 0 : pmo_group_scan(p, i, 0, NULL, &win, &scan, e);
+		sum += p->group[i].bad || rc ? 0 : (uint64_t)scan.vertices * scan.vertex.stride;
+	}
+	buf_free(&win.bytes);
+	if (rc == -ENOMEM)
+		return rc;
+	if (sum > most) {
+		err_at(e, EBADMSG, p->region.src, p->region.at, "geometry region",
+		       "its %llu bytes give the first %u groups %llu bytes of vertices", (unsigned long long)p->region.size,
+		       i, (unsigned long long)sum);
+		note(o, e);
+		p->nmeshes = 0;
+	}
+	return 0;
 }
 
 static int check_groups(struct object *o, struct pmo *p, struct err *e)
@@ -368,9 +429,9 @@ static int check_groups(struct object *o, struct pmo *p, struct err *e)
 		       i + 1, words, (unsigned long long)corners);
 		note(o, e);
 		p->nmeshes = 0;
-		break;
+		return 0;
 	}
-	return 0;
+	return check_vertices(o, p, e);
 }
 
 /* Why mesh i cannot be drawn, as far as its tables and display lists tell. */

@@ -10,20 +10,14 @@
  *
  * The chain of sizes is walked when the bank is opened. An image that its headers show to be damaged costs only itself;
  * a size that leads nowhere costs all images behind it. */
+#include "tmh.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "format.h"
-#include "mhpbytes.h"
-#include "tmhpixel.h"
-
 #define HEADER_SIZE 16u
-#define IMAGE_SIZE 32u
-#define PIXEL_BLOCK_AT 16u
-#define BLOCK_SIZE 16u                         /* header of a pixel block or a CLUT block */
 #define MOST_IMAGES 65536u
 #define MOST_NOTED 256u                        /* damaged images with a line each; more show when they are opened */
 
@@ -40,11 +34,6 @@ static const struct label colour_labels[] = {
 };
 
 struct tmh_header { char magic[8]; uint32_t image_count; };
-struct tmh_image {
-	uint32_t size, unknown_08, has_clut, pixel_size, pixel_tag, format;
-	uint16_t width, height;
-};
-struct tmh_clut { uint32_t size, tag, palette_format, palette_entries; };
 
 #define S struct tmh_header
 static const struct field header_fields[] = {
@@ -68,8 +57,8 @@ static const struct field image_fields[] = {
 	U32(S, format, 0x18, "Pixel format", .view = V_ENUM, .labels = format_labels, .flags = FL_DERIVED),
 };
 #undef S
-static const struct record image_record =
-	RECORD("image header", "Begins an image and its pixel block", IMAGE_SIZE, image_fields);
+const struct record tmh_image_record =
+	RECORD("image header", "Begins an image and its pixel block", TMH_IMAGE_SIZE, image_fields);
 
 #define S struct tmh_clut
 static const struct field clut_fields[] = {
@@ -80,13 +69,13 @@ static const struct field clut_fields[] = {
 	U32(S, palette_entries, 0xc, "Colours; several palettes lie back to back", .flags = FL_DERIVED),
 };
 #undef S
-static const struct record clut_record = RECORD("clut header", "Begins a CLUT block", BLOCK_SIZE, clut_fields);
+const struct record tmh_clut_record = RECORD("clut header", "Begins a CLUT block", TMH_BLOCK_SIZE, clut_fields);
 
 static const struct section sections[] = {
 	{ "header", "Magic and image count", SECTION_ONE, &header_record, "header.yaml" },
 	{ "images", "All images, each with its pixel block and CLUT block", SECTION_BYTES, NULL, NULL },
 };
-static const struct record *const other_records[] = { &image_record, &clut_record, NULL };
+static const struct record *const other_records[] = { &tmh_image_record, &tmh_clut_record, NULL };
 static const struct variant variants[] = {
 	{ "0.14", "Monster Hunter Portable 2nd, Freedom 2, Portable 2nd G, Freedom Unite, Portable 3rd",
 	  sections, ARRAY_LEN(sections), other_records },
@@ -94,22 +83,15 @@ static const struct variant variants[] = {
 
 /* ---- opening ---- */
 
-struct image {
-	uint64_t at;
-	struct tmh_image h;
-};
-
 struct bank {
 	uint64_t *at;                          /* of the images */
 	uint32_t n, cap, noted;
 	uint64_t end;                          /* of the last image that the chain has */
 };
 
-struct image_name { char text[24]; };
-
-static struct image_name image_name(uint32_t i)
+struct tmh_name tmh_name(uint32_t i)
 {
-	struct image_name name;
+	struct tmh_name name;
 
 	snprintf(name.text, sizeof name.text, "image %u", i);
 	return name;
@@ -121,7 +103,7 @@ static int damaged(const struct object *o, uint32_t i, uint64_t at, struct err *
 	va_list ap;
 
 	va_start(ap, fmt);
-	err_vat(e, EBADMSG, o->src, at, image_name(i).text, fmt, ap);
+	err_vat(e, EBADMSG, o->src, at, tmh_name(i).text, fmt, ap);
 	va_end(ap);
 	return -EBADMSG;
 }
@@ -132,45 +114,40 @@ static uint32_t palette_size(uint32_t format, uint32_t entries)
 	return format == TMH_CLUT4 ? 16 : format == TMH_CLUT8 || entries > 256 ? 256 : entries;
 }
 
-static uint64_t clut_at(const struct image *m)
-{
-	return m->at + PIXEL_BLOCK_AT + m->h.pixel_size;
-}
-
-static int check_pixels(const struct object *o, uint32_t i, const struct image *m, struct err *e)
+static int check_pixels(const struct object *o, uint32_t i, const struct tmh_stored *m, struct err *e)
 {
 	const struct tmh_image *h = &m->h;
-	uint32_t most = h->size - PIXEL_BLOCK_AT;
+	uint32_t most = h->size - TMH_PIXEL_BLOCK_AT;
 	uint64_t least;
 
-	if (h->pixel_size < BLOCK_SIZE || h->pixel_size > most)
-		return damaged(o, i, m->at, e, "pixel block of %u bytes, expected %u to %u", h->pixel_size, BLOCK_SIZE,
-			       most);
+	if (h->pixel_size < TMH_BLOCK_SIZE || h->pixel_size > most)
+		return damaged(o, i, m->at, e, "pixel block of %u bytes, expected %u to %u", h->pixel_size,
+			       TMH_BLOCK_SIZE, most);
 	if (h->format >= TMH_FORMATS)
 		return damaged(o, i, m->at, e, "pixel format %u, expected 0 to %d", h->format, TMH_FORMATS - 1);
 	if (!h->width || !h->height)
 		return damaged(o, i, m->at, e, "%u x %u pixels, expected at least 1 x 1", h->width, h->height);
 	least = tmh_least(h->format, h->width, h->height);
-	if (h->pixel_size - BLOCK_SIZE < least)
+	if (h->pixel_size - TMH_BLOCK_SIZE < least)
 		return damaged(o, i, m->at, e, "%u bytes of pixels, but %u x %u pixels of %s are %" PRIu64,
-			       h->pixel_size - BLOCK_SIZE, h->width, h->height, tmh_format_name(h->format), least);
+			       h->pixel_size - TMH_BLOCK_SIZE, h->width, h->height, tmh_format_name(h->format), least);
 	if (!span_ok(LIMIT_DECODED, 0, (uint64_t)h->width * h->height, 4))
 		return damaged(o, i, m->at, e, "%u x %u pixels are more than %zu bytes", h->width, h->height,
 			       LIMIT_DECODED);
 	return 0;
 }
 
-static int check_clut(const struct object *o, uint32_t i, const struct image *m, const struct tmh_clut *c,
+static int check_clut(const struct object *o, uint32_t i, const struct tmh_stored *m, const struct tmh_clut *c,
 		      struct err *e)
 {
-	uint32_t most = m->h.size - PIXEL_BLOCK_AT - m->h.pixel_size, least = palette_size(m->h.format, 1);
-	uint64_t at = clut_at(m);
+	uint32_t most = m->h.size - TMH_PIXEL_BLOCK_AT - m->h.pixel_size, least = palette_size(m->h.format, 1);
+	uint64_t at = tmh_clut_at(m);
 
-	if (c->size < BLOCK_SIZE || c->size > most)
-		return damaged(o, i, at, e, "CLUT block of %u bytes, expected %u to %u", c->size, BLOCK_SIZE, most);
+	if (c->size < TMH_BLOCK_SIZE || c->size > most)
+		return damaged(o, i, at, e, "CLUT block of %u bytes, expected %u to %u", c->size, TMH_BLOCK_SIZE, most);
 	if (c->palette_format > TMH_8888)
 		return damaged(o, i, at, e, "CLUT of colour format %u, expected 0 to 3", c->palette_format);
-	if (!span_ok(c->size, BLOCK_SIZE, c->palette_entries, tmh_colour_size(c->palette_format)))
+	if (!span_ok(c->size, TMH_BLOCK_SIZE, c->palette_entries, tmh_colour_size(c->palette_format)))
 		return damaged(o, i, at, e, "CLUT of %u colours of %u bytes ends past the %u bytes of its block",
 			       c->palette_entries, tmh_colour_size(c->palette_format), c->size);
 	if (c->palette_entries < least)
@@ -180,8 +157,8 @@ static int check_clut(const struct object *o, uint32_t i, const struct image *m,
 }
 
 /* Everything the headers of an image can tell. Images without palette numbers leave c empty and raw alone. */
-static int check_image(const struct object *o, uint32_t i, const struct image *m, struct tmh_clut *c,
-		       uint8_t raw[BLOCK_SIZE], struct err *e)
+static int check_image(const struct object *o, uint32_t i, const struct tmh_stored *m, struct tmh_clut *c,
+		       uint8_t raw[TMH_BLOCK_SIZE], struct err *e)
 {
 	int rc = check_pixels(o, i, m, e);
 
@@ -190,17 +167,17 @@ static int check_image(const struct object *o, uint32_t i, const struct image *m
 		return rc;
 	if (!m->h.has_clut)
 		return damaged(o, i, m->at, e, "%s without a CLUT block", tmh_format_name(m->h.format));
-	if (!span_ok(m->h.size, PIXEL_BLOCK_AT + (uint64_t)m->h.pixel_size, BLOCK_SIZE, 1))
+	if (!span_ok(m->h.size, TMH_PIXEL_BLOCK_AT + (uint64_t)m->h.pixel_size, TMH_BLOCK_SIZE, 1))
 		return damaged(o, i, m->at, e, "no room for a CLUT block behind the pixel block of %u bytes in %u",
 			       m->h.pixel_size, m->h.size);
-	rc = src_read(o->src, raw, BLOCK_SIZE, clut_at(m), image_name(i).text, e);
+	rc = src_read(o->src, raw, TMH_BLOCK_SIZE, tmh_clut_at(m), tmh_name(i).text, e);
 	if (rc)
 		return rc;
-	rec_decode(&clut_record, false, raw, c);
+	rec_decode(&tmh_clut_record, false, raw, c);
 	return check_clut(o, i, m, c, e);
 }
 
-static int add_image(struct object *o, struct bank *b, const struct image *m, struct err *e)
+static int add_image(struct object *o, struct bank *b, const struct tmh_stored *m, struct err *e)
 {
 	if (b->n == b->cap) {
 		uint32_t cap = b->cap ? b->cap * 2 : 4;
@@ -219,26 +196,27 @@ static int add_image(struct object *o, struct bank *b, const struct image *m, st
 }
 
 /* The header of the image at b->end. -EBADMSG: the chain leads no further. */
-static int next_header(const struct object *o, const struct bank *b, uint32_t count, struct image *m, struct err *e)
+static int next_header(const struct object *o, const struct bank *b, uint32_t count, struct tmh_stored *m,
+		       struct err *e)
 {
 	static const char lost[] = "images this and the later ones cannot be found";
 	uint64_t room = o->src->size - b->end;
-	uint8_t raw[IMAGE_SIZE];
+	uint8_t raw[TMH_IMAGE_SIZE];
 	int rc;
 
 	if (b->n == MOST_IMAGES)
 		return damaged(o, b->n, b->end, e, "at most %u of %u images are read", MOST_IMAGES, count);
-	if (room < IMAGE_SIZE)
-		return damaged(o, b->n, b->end, e, "header of %u bytes, but %" PRIu64 " are left; of %u %s", IMAGE_SIZE,
-			       room, count, lost);
-	rc = src_read(o->src, raw, sizeof raw, b->end, image_name(b->n).text, e);
+	if (room < TMH_IMAGE_SIZE)
+		return damaged(o, b->n, b->end, e, "header of %u bytes, but %" PRIu64 " are left; of %u %s",
+			       TMH_IMAGE_SIZE, room, count, lost);
+	rc = src_read(o->src, raw, sizeof raw, b->end, tmh_name(b->n).text, e);
 	if (rc)
 		return rc;
 	m->at = b->end;
-	rec_decode(&image_record, false, raw, &m->h);
-	if (m->h.size < IMAGE_SIZE || m->h.size > room)
+	rec_decode(&tmh_image_record, false, raw, &m->h);
+	if (m->h.size < TMH_IMAGE_SIZE || m->h.size > room)
 		return damaged(o, b->n, b->end, e, "size %u, expected %u to %" PRIu64 "; of %u %s", m->h.size,
-			       IMAGE_SIZE, room, count, lost);
+			       TMH_IMAGE_SIZE, room, count, lost);
 	return 0;
 }
 
@@ -246,8 +224,8 @@ static int next_header(const struct object *o, const struct bank *b, uint32_t co
 static int step(struct object *o, struct bank *b, uint32_t count, bool *done, struct err *e)
 {
 	struct err why = { 0 };
-	struct image m;
-	uint8_t raw[BLOCK_SIZE];
+	struct tmh_stored m;
+	uint8_t raw[TMH_BLOCK_SIZE];
 	struct tmh_clut c;
 	int rc = next_header(o, b, count, &m, &why);
 
@@ -323,60 +301,42 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 
 /* ---- pictures ---- */
 
-/* An image whose headers are sound, and its bytes. */
-struct loaded {
-	struct object *o;
-	uint32_t i;
-	struct image m;
-	struct tmh_clut c;
-	uint8_t raw[IMAGE_SIZE], clut_raw[BLOCK_SIZE];
-	const uint8_t *colours;                /* stored; NULL: no palette numbers */
-	const uint8_t *pixels;
-	size_t npixels;                        /* bytes */
-	struct tmh_rows rows;
-};
-
-static uint64_t clut_bytes(const struct tmh_clut *c)
-{
-	return (uint64_t)c->palette_entries * tmh_colour_size(c->palette_format);
-}
-
-static int read_bytes(const struct loaded *l, uint64_t at, uint64_t n, const uint8_t **out, struct arena *a,
+static int read_bytes(const struct tmh_loaded *l, uint64_t at, uint64_t n, const uint8_t **out, struct arena *a,
 		      struct err *e)
 {
-	return object_read(l->o, a, at, n, image_name(l->i).text, out, e);
+	return object_read(l->o, a, at, n, tmh_name(l->i).text, out, e);
 }
 
 /* All but the pixels. */
-static int load_headers(struct object *o, uint32_t i, struct loaded *l, struct arena *a, struct err *e)
+static int load_headers(struct object *o, uint32_t i, struct tmh_loaded *l, struct arena *a, struct err *e)
 {
 	const struct bank *b = o->priv;
 	int rc;
 
-	*l = (struct loaded){ .o = o, .i = i, .m.at = b->at[i] };
-	rc = src_read(o->src, l->raw, sizeof l->raw, l->m.at, image_name(i).text, e);
+	*l = (struct tmh_loaded){ .o = o, .i = i, .m.at = b->at[i] };
+	rc = src_read(o->src, l->raw, sizeof l->raw, l->m.at, tmh_name(i).text, e);
 	if (rc)
 		return rc;
-	rec_decode(&image_record, false, l->raw, &l->m.h);
+	rec_decode(&tmh_image_record, false, l->raw, &l->m.h);
 	rc = check_image(o, i, &l->m, &l->c, l->clut_raw, e);
 	if (rc)
 		return rc;
-	l->npixels = l->m.h.pixel_size - BLOCK_SIZE;
+	l->npixels = l->m.h.pixel_size - TMH_BLOCK_SIZE;
 	l->rows = tmh_rows(l->m.h.format, l->m.h.width, l->m.h.height, l->npixels);
 	if (!tmh_is_clut(l->m.h.format))
 		return 0;
-	return read_bytes(l, clut_at(&l->m) + BLOCK_SIZE, clut_bytes(&l->c), &l->colours, a, e);
+	return read_bytes(l, tmh_clut_at(&l->m) + TMH_BLOCK_SIZE, tmh_clut_bytes(&l->c), &l->colours, a, e);
 }
 
-static int load(struct object *o, uint32_t i, struct loaded *l, struct arena *a, struct err *e)
+int tmh_load(struct object *o, uint32_t i, struct tmh_loaded *l, struct arena *a, struct err *e)
 {
 	int rc = load_headers(o, i, l, a, e);
 
-	return rc ? rc : read_bytes(l, l->m.at + IMAGE_SIZE, l->npixels, &l->pixels, a, e);
+	return rc ? rc : read_bytes(l, l->m.at + TMH_IMAGE_SIZE, l->npixels, &l->pixels, a, e);
 }
 
-/* The rows in order. A picture without swizzle lies in order already. */
-static const uint8_t *rows_of(const struct loaded *l, struct arena *a)
+/* A picture without swizzle lies in order already. */
+const uint8_t *tmh_rows_in_order(const struct tmh_loaded *l, struct arena *a)
 {
 	uint8_t *rows;
 
@@ -388,8 +348,7 @@ static const uint8_t *rows_of(const struct loaded *l, struct arena *a)
 	return rows;
 }
 
-/* All colours of the CLUT. */
-static uint8_t (*widened(const struct loaded *l, struct arena *a))[4]
+uint8_t (*tmh_palette(const struct tmh_loaded *l, struct arena *a))[4]
 {
 	uint8_t (*c)[4] = arena_alloc(a, l->c.palette_entries, sizeof *c);
 
@@ -398,12 +357,12 @@ static uint8_t (*widened(const struct loaded *l, struct arena *a))[4]
 	return c;
 }
 
-static int decode_indexed(const struct loaded *l, struct geo_image *out, struct arena *a, struct err *e)
+static int decode_indexed(const struct tmh_loaded *l, struct geo_image *out, struct arena *a, struct err *e)
 {
-	const uint8_t *rows = rows_of(l, a);
+	const uint8_t *rows = tmh_rows_in_order(l, a);
 
 	out->indexed = arena_alloc(a, out->h, out->w);
-	out->palette = widened(l, a);
+	out->palette = tmh_palette(l, a);
 	out->ncolours = palette_size(l->m.h.format, 0);
 	if (!rows || !out->indexed || !out->palette)
 		return err_nomem(e);
@@ -412,10 +371,10 @@ static int decode_indexed(const struct loaded *l, struct geo_image *out, struct 
 }
 
 /* CLUT16 and CLUT32: pictures of more palette numbers than a PNG can have. */
-static int decode_looked_up(const struct loaded *l, struct geo_image *out, struct arena *a, struct err *e)
+static int decode_looked_up(const struct tmh_loaded *l, struct geo_image *out, struct arena *a, struct err *e)
 {
-	const uint8_t *rows = rows_of(l, a);
-	uint8_t (*palette)[4] = widened(l, a), *p = out->rgba;
+	const uint8_t *rows = tmh_rows_in_order(l, a);
+	uint8_t (*palette)[4] = tmh_palette(l, a), *p = out->rgba;
 
 	if (!rows || !palette)
 		return err_nomem(e);
@@ -432,9 +391,9 @@ static int decode_looked_up(const struct loaded *l, struct geo_image *out, struc
 	return 0;
 }
 
-static int decode_direct(const struct loaded *l, struct geo_image *out, struct arena *a, struct err *e)
+static int decode_direct(const struct tmh_loaded *l, struct geo_image *out, struct arena *a, struct err *e)
 {
-	const uint8_t *rows = rows_of(l, a);
+	const uint8_t *rows = tmh_rows_in_order(l, a);
 
 	if (!rows)
 		return err_nomem(e);
@@ -446,9 +405,9 @@ static int decode_direct(const struct loaded *l, struct geo_image *out, struct a
 
 static int image(struct object *o, uint32_t i, struct geo_image *out, struct arena *a, struct err *e)
 {
-	struct loaded l;
+	struct tmh_loaded l;
 	uint32_t format;
-	int rc = load(o, i, &l, a, e);
+	int rc = tmh_load(o, i, &l, a, e);
 
 	if (rc)
 		return rc;
@@ -470,35 +429,35 @@ static int image(struct object *o, uint32_t i, struct geo_image *out, struct are
 /* ---- documents ---- */
 
 /* Every palette is a row of its own: a record of as many colours. */
-static int describe_palettes(const struct loaded *l, struct doc *d, struct arena *a, struct err *e)
+static int describe_palettes(const struct tmh_loaded *l, struct doc *d, struct arena *a, struct err *e)
 {
 	uint32_t each = palette_size(l->m.h.format, l->c.palette_entries), n = l->c.palette_entries / each;
 	struct field *fields = arena_alloc(a, each, sizeof *fields);
 	struct record row = { "palette", "Colours of a palette", 4 * each, fields, each };
-	uint8_t (*colours)[4] = widened(l, a);
+	uint8_t (*colours)[4] = tmh_palette(l, a);
 
 	if (!fields || !colours)
 		return err_nomem(e);
 	for (uint32_t i = 0; i < each; i++)
 		fields[i] = (struct field){ .name = "colour", .doc = "Colour", .at = 4 * i, .count = 1, .type = F_U32,
 					    .member = FIELD_NO_MEMBER, .view = V_COLOUR, .flags = FL_DERIVED };
-	doc_rows(d, "palettes", &row, false, colours[0], n, l->o->src, clut_at(&l->m) + BLOCK_SIZE,
+	doc_rows(d, "palettes", &row, false, colours[0], n, l->o->src, tmh_clut_at(&l->m) + TMH_BLOCK_SIZE,
 		 DOC_DERIVED | DOC_BLOCK);
 	return 0;
 }
 
 static int describe_image(struct object *o, uint32_t i, struct doc *d, struct arena *a, struct err *e)
 {
-	struct loaded l;
+	struct tmh_loaded l;
 	int rc = load_headers(o, i, &l, a, e);
 
 	if (rc)
 		return rc;
-	doc_record(d, &image_record, false, l.raw, o->src, l.m.at);
+	doc_record(d, &tmh_image_record, false, l.raw, o->src, l.m.at);
 	doc_text(d, "swizzled", DOC_DERIVED, "%s", l.rows.swizzled ? "true" : "false");
 	if (!tmh_is_clut(l.m.h.format))
 		return 0;
-	doc_record(d, &clut_record, false, l.clut_raw, o->src, clut_at(&l.m));
+	doc_record(d, &tmh_clut_record, false, l.clut_raw, o->src, tmh_clut_at(&l.m));
 	return describe_palettes(&l, d, a, e);
 }
 
@@ -514,124 +473,8 @@ static int doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, s
 	return rc;
 }
 
-/* ---- verify ---- */
-
-static int same(const struct loaded *l, uint64_t at, const uint8_t *stored, const uint8_t *again, size_t n,
-		struct err *e)
-{
-	return mhp_same(l->o->src, at, image_name(l->i).text, stored, again, n, e);
-}
-
-static int verify_headers(const struct loaded *l, struct err *e)
-{
-	uint8_t again[IMAGE_SIZE] = { 0 }, clut[BLOCK_SIZE] = { 0 };
-	int rc;
-
-	memcpy(again + 4, l->raw + 4, 4);      /* no member has it */
-	rec_encode(&image_record, false, &l->m.h, again);
-	rc = same(l, l->m.at, l->raw, again, sizeof again, e);
-	if (rc || !l->colours)
-		return rc;
-	rec_encode(&clut_record, false, &l->c, clut);
-	return same(l, clut_at(&l->m), l->clut_raw, clut, sizeof clut, e);
-}
-
-/* Pixels through the picture and back. Palette numbers of CLUT16 and CLUT32 are looked up as they are stored. */
-static void repack_rows(const struct loaded *l, const uint8_t *rows, uint8_t *again, uint8_t *room)
-{
-	const struct tmh_image *h = &l->m.h;
-	uint8_t (*colours)[4] = (uint8_t (*)[4])room;
-
-	if (h->format == TMH_CLUT4 || h->format == TMH_CLUT8) {
-		tmh_indices_get(h->format, &l->rows, h->width, rows, room);
-		tmh_indices_put(h->format, &l->rows, h->width, room, again);
-		return;
-	}
-	for (uint32_t y = 0; y < h->height; y++, rows += l->rows.pitch, again += l->rows.pitch) {
-		if (tmh_is_clut(h->format)) {
-			memcpy(again, rows, (size_t)tmh_least(h->format, h->width, 1));
-			continue;
-		}
-		tmh_colours_get(h->format, rows, h->width, colours);
-		tmh_colours_put(h->format, (const uint8_t (*)[4])colours, h->width, again);
-	}
-}
-
-/* Encodes over bytes that are wrong wherever a pixel must set them; only what no pixel uses is right from the start. */
-static int verify_rows(const struct loaded *l, struct arena *a, struct err *e)
-{
-	const struct tmh_image *h = &l->m.h;
-	const uint8_t *rows = rows_of(l, a);
-	size_t used = (size_t)tmh_least(h->format, h->width & ~1u, 1), pitch = l->rows.pitch, all = pitch * h->height;
-	size_t full = l->rows.swizzled ? h->height / 8 * 8 * pitch : all;
-	uint8_t *again = arena_alloc(a, all, 1), *stored = arena_alloc(a, l->npixels, 1);
-	uint8_t *room = arena_alloc(a, h->width, h->height + 4u);
-
-	if (!rows || !again || !stored || !room)
-		return err_nomem(e);
-	for (size_t k = 0; k < all; k++)
-		again[k] = (uint8_t)(k % pitch < used ? ~rows[k] : rows[k]);
-	for (size_t k = 0; k < l->npixels; k++)
-		stored[k] = (uint8_t)(k < full ? ~l->pixels[k] : l->pixels[k]);
-	repack_rows(l, rows, again, room);
-	tmh_rows_put(&l->rows, again, stored, l->npixels);
-	return same(l, l->m.at + IMAGE_SIZE, l->pixels, stored, l->npixels, e);
-}
-
-static int verify_blocks(const struct loaded *l, struct err *e)
-{
-	const struct tmh_image *h = &l->m.h;
-	size_t size = tmh_block_size(h->format), n = (size_t)tmh_least(h->format, h->width, h->height);
-	struct tmh_block b;
-	uint8_t again[16];
-	int rc = 0;
-
-	for (size_t at = 0; at < n && !rc; at += size) {
-		tmh_block_get(h->format, l->pixels + at, &b);
-		tmh_block_put(h->format, &b, again);
-		rc = same(l, l->m.at + IMAGE_SIZE + at, l->pixels + at, again, size, e);
-	}
-	return rc;
-}
-
-static int verify_palettes(const struct loaded *l, struct arena *a, struct err *e)
-{
-	size_t n = l->c.palette_entries, size = (size_t)clut_bytes(&l->c);
-	uint8_t (*colours)[4] = widened(l, a), *again = arena_alloc(a, size, 1);
-
-	if (!colours || !again)
-		return err_nomem(e);
-	tmh_colours_put(l->c.palette_format, (const uint8_t (*)[4])colours, n, again);
-	return same(l, clut_at(&l->m) + BLOCK_SIZE, l->colours, again, size, e);
-}
-
-static int verify_image(struct object *o, uint32_t i, struct arena *a, struct err *e)
-{
-	struct loaded l;
-	int rc = load(o, i, &l, a, e);
-
-	rc = rc ? rc : verify_headers(&l, e);
-	if (!rc)
-		rc = tmh_is_dxt(l.m.h.format) ? verify_blocks(&l, e) : verify_rows(&l, a, e);
-	return !rc && l.colours ? verify_palettes(&l, a, e) : rc;
-}
-
-static int verify(struct object *o, struct err *e)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; i < count(o, PART_IMAGE) && !rc; i++) {
-		struct arena a = { 0 };
-
-		if (!object_gone(o, PART_IMAGE, i))
-			rc = verify_image(o, i, &a, e);
-		arena_free(&a);
-	}
-	return rc;
-}
-
 static const struct model_ops ops = {
-	.open = open_bank, .count = count, .locate = locate, .doc = doc, .image = image, .verify = verify,
+	.open = open_bank, .count = count, .locate = locate, .doc = doc, .image = image, .verify = tmh_verify,
 };
 
 const struct format fmt_tmh = {

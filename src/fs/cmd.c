@@ -59,7 +59,7 @@ int cmd_fail_errno(const struct command *self, const char *where, int code)
 
 struct tree *cmd_open(const struct command *self, const char *path)
 {
-	struct tree_options opt = { .cache = CACHE_DEFAULT };
+	struct tree_options opt = { .cache = CACHE_COMMAND };
 	struct err why = { 0 };
 	struct tree *t;
 

@@ -5,7 +5,8 @@
 
 #include "tree.h"
 
-#define CACHE_DEFAULT ((size_t)256 << 20)
+#define CACHE_MOUNT ((size_t)256 << 20)
+#define CACHE_COMMAND ((size_t)16 << 20)       /* a command reads each file once */
 
 struct command {
 	const char *name;

@@ -266,6 +266,7 @@ static int describe_root(struct tree *t, struct buf *out, struct err *e)
 		doc_text(&y.doc, "version", 0, "\"%s\"", o->variant->version);
 	doc_text(&y.doc, "bytes", 0, "%" PRIu64, u->src->size);
 	rc = describe_object(u, o, &y.doc, e);
+	unit_check(t, u);
 	node_errors(t, tree_root(t), &errors);
 	buf_char(&errors, 0);
 	for (char *line = errors.bad ? NULL : strtok((char *)errors.p, "\n"); line && !rc; line = strtok(NULL, "\n"))

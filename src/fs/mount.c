@@ -199,11 +199,12 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 static int run_mount(const struct command *self, int argc, char **argv)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
-	struct options o = { .cache = CACHE_DEFAULT >> 20 };
+	struct options o = { .cache = CACHE_MOUNT >> 20 };
 	int rc = 2, parsed;
 
 	/* A worker's arena of its own costs more memory than it saves time: rendering allocates little and rarely. */
 	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);    /* what is large goes back to the system when it is freed */
 	parsed = fuse_opt_parse(&args, &o, option_table, take_option);
 	if (!parsed && o.help) {
 		printf("usage: modelfs %s %s\n%s\n", self->name, self->synopsis, self->help);

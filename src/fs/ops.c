@@ -65,8 +65,9 @@ void mount_changed(void *m, uint64_t id)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-	const struct mount *m = userdata;
+	struct mount *m = userdata;
 
+	m->no_opendir = conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT;
 	conn->max_read = m->max_read;
 	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_SPLICE_READ);
@@ -211,13 +212,17 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 	free(l.p);
 }
 
-/* "Not there" is asked for once. From then on the kernel opens directories by itself, and caches listings until the
- * modification time changes; it may, as nothing but errors.txt ever comes or goes. */
+/* Listings may be cached until the modification time changes. "Not there" says the same, and is asked for once: from then
+ * on the kernel opens directories by itself. */
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	(void)fi;
-	fuse_reply_err(req, ENOSYS);
+	fi->cache_readdir = 1;
+	fi->keep_cache = 1;
+	if (mount_of(req)->no_opendir)
+		fuse_reply_err(req, ENOSYS);
+	else
+		fuse_reply_open(req, fi);
 }
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)

@@ -1,5 +1,6 @@
 /* Contents of leaves: rendered texts through the cache, raw bytes as sources. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -142,6 +143,7 @@ struct text {
 };
 
 #define OWN_MAPPING 4096u
+#define OWN_MAPPING_MOST ((size_t)1 << 20)     /* a larger one has a mapping from malloc, which shrinks in its place */
 
 /* Moves what was written into memory of the right size; keeps b's own when there is none. */
 static void settle_text(struct text *text, struct buf *b)
@@ -150,7 +152,7 @@ static void settle_text(struct text *text, struct buf *b)
 	void *p = MAP_FAILED;
 
 	text->b = *b;
-	if (b->len >= OWN_MAPPING)
+	if (b->len >= OWN_MAPPING && b->len < OWN_MAPPING_MOST)
 		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p != MAP_FAILED) {
 		memcpy(p, b->p, b->len);
@@ -208,6 +210,19 @@ const struct buf *rendered_text(const struct cached *c)
 	return &((const struct text *)cached_value(c))->b;
 }
 
+/* Geometry knows its offset but not its mesh; what the tables showed when the unit was filled already stands there. */
+static void note_failure(struct tree *t, struct unit *u, const struct leaf *l, const char *text)
+{
+	char line[300];
+	bool mesh = l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS;
+
+	if (mesh && !unit_has_note(t, u, text)) {
+		snprintf(line, sizeof line, "mesh %u: %s", l->index, text);
+		text = line;
+	}
+	unit_note(t, u, text);
+}
+
 int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e)
 {
 	/* A companion's file is made once, whichever directory asks. */
@@ -227,8 +242,9 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 	}
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		atomic_store_explicit(&l->size, SIZE_FAILED, memory_order_release);
-		unit_note(t, owner, why.text);
-		unit_note(t, u, why.text);
+		note_failure(t, owner, l, why.text);
+		if (owner != u)
+			note_failure(t, u, l, why.text);
 	}
 	if (e)
 		*e = why;
@@ -270,5 +286,21 @@ int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct sou
 		return *out ? 0 : err_nomem(e);
 	default:
 		return -ENOENT;
+	}
+}
+
+/* ---- damage that only decoding shows ---- */
+
+void unit_check(struct tree *t, struct unit *u)
+{
+	if (atomic_exchange(&u->checked, true))
+		return;
+	for (uint32_t i = 0; i < u->nleaves; i++) {
+		struct leaf *l = &u->leaves[i];
+		struct cached *text;
+		bool decodes = l->kind == LEAF_OBJ || l->kind == LEAF_PNG || (l->kind == LEAF_DOC && l->arg == DOC_CLIP);
+
+		if (decodes && !l->role && !render_leaf(t, u, l, &text, NULL))
+			cached_put(text);
 	}
 }

@@ -329,6 +329,8 @@ int node_lookup(struct tree *t, struct node dir, const char *name, struct node *
 		if (!strcmp(have, name))
 			return kid_node(t, u, number, out);
 	}
+	if (!dir.local && !strcmp(name, ERRORS_NAME))
+		unit_check(t, u);
 	i = find_leaf(t, u, leaves_of(dir), name);
 	if (i == u->nleaves)
 		return -ENOENT;

@@ -82,6 +82,7 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	}
 	u = unit_at(t, id);
 	u->around.following = follow;
+	u->around.padded = id && unit_at(t, parent)->format->container && unit_at(t, parent)->format->container->padded;
 	u->tree = t;
 	u->format = format;
 	u->src = src_ref(src);
@@ -216,6 +217,17 @@ void unit_note(struct tree *t, struct unit *u, const char *text)
 		t->changed(t->changed_ctx, node_id((struct node){ u, 0 }));
 		t->changed(t->changed_ctx, node_id(errors_node(u)));
 	}
+}
+
+bool unit_has_note(struct tree *t, struct unit *u, const char *text)
+{
+	const struct note *note;
+
+	pthread_mutex_lock(&t->lock);
+	for (note = u->notes; note && strcmp(note->text, text); note = note->next)
+		;
+	pthread_mutex_unlock(&t->lock);
+	return note;
 }
 
 /* ---- filling ---- */

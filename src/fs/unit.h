@@ -64,6 +64,7 @@ struct unit {
 	struct note *notes;                    /* under tree->lock */
 	_Atomic uint32_t changes;              /* nanoseconds added to the modification time */
 	_Atomic uint8_t state;
+	_Atomic bool checked;                  /* unit_check() */
 	uint8_t depth;
 };
 
@@ -106,6 +107,7 @@ int unit_new(struct tree *t, const struct format *format, struct source *src, ui
 /* The unit of a kid that is a directory, made when it has none. */
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e);
 void unit_note(struct tree *t, struct unit *u, const char *text);      /* adds a line unless it is there */
+bool unit_has_note(struct tree *t, struct unit *u, const char *text);
 void unit_empty(struct unit *u);                                       /* frees kids, leaves, gaps */
 uint64_t hash_name(uint64_t parent, const char *name);
 /* The companion of that role, filled; NULL when there is none or it cannot be. */
@@ -138,6 +140,9 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 const struct buf *rendered_text(const struct cached *c);
 /* Source of a leaf that shows bytes of the archive; one reference. -ENOENT: it is a rendered one. */
 int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e);
+
+/* Decodes, once, all that a filled unit shows, so that its notes are complete: for who asks for them by name. */
+void unit_check(struct tree *t, struct unit *u);
 
 /* handle.c */
 void handle_close_all(struct tree *t);

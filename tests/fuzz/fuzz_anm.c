@@ -1,7 +1,5 @@
 /* Animation pack: whatever the bytes, probe and open agree, the header can be described, a clip is refused or shown. */
-#include <errno.h>
-
-#include "build_mhp.h"
+#include "build.h"
 #include "fuzz.h"
 
 extern const struct format fmt_anm;
@@ -18,25 +16,16 @@ static void describe(struct object *o)
 			abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void use(struct object *o)
 {
-	struct source *src = src_memory(data, size);
-	struct object *o;
-	struct err why;
-	int rc;
-
-	if (!src)
-		return 0;
-	if (object_open(&fmt_anm, src, NULL, &o, &why))
-		abort();
-	if ((o->variant != NULL) != (build_probe(&fmt_anm, src, "", NULL, 0, NULL) > 0))
+	if ((o->variant != NULL) != (build_probe(&fmt_anm, o->src, "", NULL, 0, NULL) > 0))
 		abort();
 	if (o->variant)
 		describe(o);
-	rc = object_verify(o, &why);           /* EILSEQ: a mask that its channels do not tell */
-	if (rc && rc != -EBADMSG && rc != -EILSEQ)
-		abort();
-	object_close(o);
-	src_put(src);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_object(&fmt_anm, data, size, use, EILSEQ);        /* a mask that its channels do not tell */
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* PAC, and the formats that only recognise: whatever the bytes, probe and list agree and entries lie in the file. */
-#include "build_mhp.h"
+#include "build.h"
 #include "fuzz.h"
 
 extern const struct format fmt_pac, fmt_mhpfile;

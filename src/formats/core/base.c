@@ -33,7 +33,8 @@ int err_vat(struct err *e, int code, const struct source *src, uint64_t at, cons
 		return -code;
 	e->code = code;
 	if (archive != at)
-		n = snprintf(e->text, sizeof e->text, "%s at 0x%" PRIx64 " (archive 0x%" PRIx64 "): ", what, at, archive);
+		n = snprintf(e->text, sizeof e->text, "%s at 0x%" PRIx64 " (archive 0x%" PRIx64 "): ", what, at,
+			     archive);
 	else
 		n = snprintf(e->text, sizeof e->text, "%s at 0x%" PRIx64 ": ", what, at);
 	if (n > 0 && (size_t)n < sizeof e->text)

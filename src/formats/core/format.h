@@ -87,6 +87,7 @@ struct surroundings {
 	/* The k-th entry (k from 1) behind the one that holds this object, in the container whose order means something;
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
+	bool padded;                           /* the object's size may count padding behind it */
 };
 
 /* Immutable once opened, so that threads can share it: hooks other than open and list allocate from the arena they are
@@ -171,6 +172,7 @@ struct container_ops {
 	bool labels;                           /* a names file may add labels */
 	bool raw;                              /* has raw/ with its bytes */
 	bool in_order;                         /* an entry's neighbours mean something: its objects may look behind */
+	bool padded;                           /* an entry's size may count the padding behind it */
 	bool companions;                       /* the k-th model goes with the k-th skeleton, bank and pack */
 };
 

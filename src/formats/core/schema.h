@@ -79,7 +79,6 @@ struct record {
 #define I32(S, m, at, doc, ...) FIELD1_(S, m, int32_t, F_I32, at, doc, __VA_ARGS__)
 #define F32(S, m, at, doc, ...) FIELD1_(S, m, float, F_F32, at, doc, __VA_ARGS__)
 #define U8N(S, m, at, n, doc, ...) FIELDN_(S, m, uint8_t, F_U8, at, n, doc, __VA_ARGS__)
-#define I16N(S, m, at, n, doc, ...) FIELDN_(S, m, int16_t, F_I16, at, n, doc, __VA_ARGS__)
 #define F32N(S, m, at, n, doc, ...) FIELDN_(S, m, float, F_F32, at, n, doc, __VA_ARGS__)
 #define TEXT(S, m, at, n, doc, ...) FIELDN_(S, m, char, F_TEXT, at, n, doc, __VA_ARGS__)
 /* Fields without a member. RAW's name is unknown_OFFSET by custom. */
