@@ -183,7 +183,7 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 	return k == 1 && m->next ? src_ref(m->next) : NULL;
 }
 
-void model_open(struct model *m)
+void model_open_any(struct model *m)
 {
 	struct err why = { 0 };
 
@@ -193,6 +193,11 @@ void model_open(struct model *m)
 	if (object_open(&fmt_pmo, m->src, &m->around, &m->o, &why))
 		fail_msg("%s", why.text);
 	assert_non_null(m->o->variant);
+}
+
+void model_open(struct model *m)
+{
+	model_open_any(m);
 	if (m->o->faults)
 		fail_msg("%s", m->o->faults->text);
 }
@@ -206,7 +211,8 @@ void model_build(struct model *m, struct build_pmo *b)
 
 void model_close(struct model *m)
 {
-	sound(m->o);
+	if (!m->o->faults)
+		sound(m->o);
 	object_close(m->o);
 	src_put(m->src);
 	src_put(m->next);

@@ -53,11 +53,12 @@ struct model {
 	struct arena arena;                    /* of the decoded meshes */
 };
 
-void model_open(struct model *m);              /* what bytes and behind hold */
+void model_open(struct model *m);              /* what bytes and behind hold; it is sound */
+void model_open_any(struct model *m);          /* damaged or not */
 void model_build(struct model *m, struct build_pmo *b);
 /* A mesh of one group of 64 s8 positions, all zero, with u8 indices or none; draw as in build_group. */
 void model_draw(struct model *m, const uint8_t *indices, size_t n, const uint32_t *draw);
-void model_close(struct model *m);             /* verifies it first */
+void model_close(struct model *m);             /* verifies a sound one first */
 void model_mesh(struct model *m, uint32_t i, struct geo_mesh *out);
 
 void expect_floats(const float *got, const float *want, unsigned n);           /* equal bit for bit */

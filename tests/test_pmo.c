@@ -350,6 +350,31 @@ static void geometry_behind(void **state)
 	model_close(&m);
 }
 
+/* Right in DATA.BIN the file seems as long as its blocks; anywhere else, or before something that is no region, a size
+ * past the end is damage. */
+static void geometry_behind_padding(void **state)
+{
+	const uint32_t draw[] = { prim(GE_TRIANGLES, 3), 0 };
+	struct build_group group = { 0, 0x80, "abcdefghi", .nvertices = 9, .draw = draw };
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct build_pmo b = { .v102 = true, .behind = true };
+		struct model m = { .around.padded = k != 1 };
+
+		build_mesh(&b, ones, ones, zeros);
+		build_group(&b, &group);
+		build_pmo(&b, &m.bytes, &m.behind);
+		put_zeros(&m.bytes, 24);
+		if (k == 2)
+			m.behind.p[3] = 0;
+		model_open_any(&m);
+		assert_int_equal(m.o->behind != NULL, k == 0);
+		assert_int_equal(m.o->faults != NULL, k != 0);
+		model_close(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,7 +387,7 @@ int main(void)
 		cmocka_unit_test(meshes_without_groups),
 		cmocka_unit_test(hidden_meshes),
 		cmocka_unit_test(nops_that_hide_nothing),
-		cmocka_unit_test(geometry_behind),
+		cmocka_unit_test(geometry_behind), cmocka_unit_test(geometry_behind_padding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
