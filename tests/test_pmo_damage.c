@@ -513,7 +513,8 @@ static void too_much_to_draw(void **state)
 	open_many(1, 3, (1 + 2) * 8 + 65535 * 4, &region, NULL, -EFBIG);
 	build_redraw(&region, 1, 65534, 65535);        /* and forty */
 	open_many(1, 40, (1 + 2) * 8 + 65535 * 4, &region,
-		  "geometry region at 0x2d8: its 458769 bytes give the first 21 groups 4128705 bytes of vertices", -ENOENT);
+		  "geometry region at 0x2d8: its 458769 bytes give the first 21 groups 4128705 bytes of vertices",
+		  -ENOENT);
 }
 
 static void too_many_of_everything(void **state)

@@ -1,5 +1,5 @@
-/* Exporters: decoded things in, text or bytes out. Pure; they do no I/O and know no format. Every one leaves out->bad set
- * when the text grew past the limit or memory ran out. */
+/* Exporters: decoded things in, text or bytes out. Pure; they do no I/O and know no format. Every one leaves out->bad
+ * set when the text grew past the limit or memory ran out. */
 #ifndef MODELFS_EXPORT_H
 #define MODELFS_EXPORT_H
 

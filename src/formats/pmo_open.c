@@ -398,8 +398,8 @@ static int check_vertices(struct object *o, struct pmo *p, struct err *e)
 		return rc;
 	if (sum > most) {
 		err_at(e, EBADMSG, p->region.src, p->region.at, "geometry region",
-		       "its %llu bytes give the first %u groups %llu bytes of vertices", (unsigned long long)p->region.size,
-		       i, (unsigned long long)sum);
+		       "its %llu bytes give the first %u groups %llu bytes of vertices",
+		       (unsigned long long)p->region.size, i, (unsigned long long)sum);
 		note(o, e);
 		p->nmeshes = 0;
 	}

@@ -54,7 +54,8 @@ void cached_put(struct cached *v)
 
 static struct cached **slot_of(struct cache *c, const struct cache_key *k)
 {
-	uint64_t h = k->unit * 0x9e3779b97f4a7c15u ^ (k->index + 1) * 0xc2b2ae3d27d4eb4fu ^ (k->kind * 31u + k->arg) * 0x165667b19e3779f9u;
+	uint64_t h = k->unit * 0x9e3779b97f4a7c15u ^ (k->index + 1) * 0xc2b2ae3d27d4eb4fu ^
+		     (k->kind * 31u + k->arg) * 0x165667b19e3779f9u;
 
 	return &c->slot[(h >> 40) % SLOTS];
 }
@@ -115,7 +116,8 @@ static void put_list(struct cached *v)
 }
 
 /* With the lock held: the entry of key, with a reference, and whether the caller has to make it. */
-static struct cached *find_or_add(struct cache *c, const struct cache_key *key, const struct cache_maker *maker, bool *mine)
+static struct cached *find_or_add(struct cache *c, const struct cache_key *key, const struct cache_maker *maker,
+				  bool *mine)
 {
 	struct cached **slot = slot_of(c, key), *v;
 

@@ -1,4 +1,5 @@
-/* What was made from the archive and may be made again: rendered texts and opened objects, least recently used out first.
+/* What was made from the archive and may be made again: rendered texts and opened objects, least recently used out
+ * first.
  *
  * Work is done once: a thread that asks for something being made waits for it. Nothing is made under the lock. */
 #ifndef MODELFS_CACHE_H

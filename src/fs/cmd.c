@@ -20,7 +20,8 @@ int cmd_usage(const struct command *self)
 	return 2;
 }
 
-int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min, int max)
+int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
+		int max)
 {
 	static const struct option long_options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	char shorts[16];

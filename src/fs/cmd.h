@@ -15,11 +15,14 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv);
 };
 
-extern const struct command cmd_mount, cmd_umount, cmd_info, cmd_ls, cmd_cat, cmd_extract, cmd_verify, cmd_describe, cmd_demo;
+extern const struct command cmd_mount, cmd_umount, cmd_info, cmd_ls, cmd_cat, cmd_extract, cmd_verify, cmd_describe,
+	cmd_demo;
 
-/* Reads the options: `letters` are flags, bit i of *given is letters[i]; --help is understood too. Returns the number of
- * arguments behind them, which is min to max, and moves *argv there; negative: return -1 - result as the exit code. */
-int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min, int max);
+/* Reads the options: `letters` are flags, bit i of *given is letters[i]; --help is understood too. Returns the number
+ * of arguments behind them, which is min to max, and moves *argv there; negative: return -1 - result as the exit
+ * code. */
+int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
+		int max);
 /* "modelfs: WHAT: WHERE: WHY" on standard error; returns 1. */
 int cmd_fail(const struct command *self, const char *where, const struct err *why);
 int cmd_fail_errno(const struct command *self, const char *where, int code);

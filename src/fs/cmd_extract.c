@@ -135,11 +135,13 @@ static int extract_entry(void *ctx, const struct node_entry *entry)
 	const struct into *into = ctx;
 	int rc = extract_below(into, entry);
 
-	if (rc == -EISDIR || rc == -ENOTDIR || rc == -ELOOP || rc == -EACCES || rc == -EPERM || rc == -ENXIO || rc == -ETXTBSY) {
+	switch (rc) {
+	case -EISDIR: case -ENOTDIR: case -ELOOP: case -EACCES: case -EPERM: case -ENXIO: case -ETXTBSY:
 		note_failure(into->x, entry->node, strerror(-rc));
-		rc = 0;
+		return 0;
+	default:
+		return rc;
 	}
-	return rc;
 }
 
 /* Recursion ends with the tree: LIMIT_NESTING units deep, a few directories each. */
@@ -256,5 +258,6 @@ static int run_extract(const struct command *self, int argc, char **argv)
 
 const struct command cmd_extract = {
 	"extract", "SOURCE [PATH] DIR",
-	"Copies the tree, or what lies below PATH, into DIR. Goes on after a bad entry; ends with a list of what failed.", run_extract
+	"Copies the tree, or what lies below PATH, into DIR. Goes on after a bad entry; ends with a list of what failed.",
+	run_extract
 };

@@ -192,7 +192,8 @@ static int run_ls(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_ls = {
-	"ls", "[-lR] SOURCE [PATH]", "Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below", run_ls
+	"ls", "[-lR] SOURCE [PATH]",
+	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below", run_ls
 };
 
 /* ---- info ---- */

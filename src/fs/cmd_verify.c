@@ -107,7 +107,8 @@ static int run_describe(const struct command *self, int argc, char **argv)
 	if (rc) {
 		f = format_named(argv[0]);
 		if (!f || !format_opens(f)) {
-			fprintf(stderr, "modelfs: describe: %s: no such format; `modelfs describe` lists them\n", argv[0]);
+			fprintf(stderr, "modelfs: describe: %s: no such format; `modelfs describe` lists them\n",
+				argv[0]);
 			return 1;
 		}
 		recdoc_write(&out, f);
@@ -120,8 +121,8 @@ static int run_describe(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_describe = {
-	"describe", "[FORMAT]", "Prints the reference page of a format, from its record tables; without FORMAT, the list of formats.",
-	run_describe
+	"describe", "[FORMAT]",
+	"Prints the reference page of a format, from its record tables; without FORMAT, the list of formats.", run_describe
 };
 
 /* ---- demo ---- */
@@ -163,5 +164,6 @@ static int run_demo(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_demo = {
-	"demo", "FILE", "Writes a small, valid, encrypted DATA.BIN of our own models to FILE, which must not exist yet.", run_demo
+	"demo", "FILE",
+	"Writes a small, valid, encrypted DATA.BIN of our own models to FILE, which must not exist yet.", run_demo
 };

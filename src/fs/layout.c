@@ -1,5 +1,5 @@
-/* Which files a unit shows: the one place that turns what a format can do into directories. Generic: sections become YAML
- * and raw files, hooks become OBJ and PNG. Nothing is decoded here. */
+/* Which files a unit shows: the one place that turns what a format can do into directories. Generic: sections become
+ * YAML and raw files, hooks become OBJ and PNG. Nothing is decoded here. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -146,7 +146,9 @@ static void add(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint3
 		l->v = v;
 		l->cap = cap;
 	}
-	l->v[l->n++] = (struct leaf){ .index = index, .dir = (uint8_t)dir, .kind = kind & 31, .arg = (uint8_t)arg, .role = role & 7 };
+	l->v[l->n++] = (struct leaf){
+		.index = index, .dir = (uint8_t)dir, .kind = kind & 31, .arg = (uint8_t)arg, .role = role & 7
+	};
 }
 
 static void add_sized(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, uint64_t size)
@@ -235,7 +237,8 @@ static void add_clips(struct list *l, const struct object *o)
 }
 
 /* What a companion shows as `kind`, shown here too. */
-static void add_from_mate(struct list *l, const struct unit *mate, unsigned kind, unsigned arg, unsigned dir, unsigned role)
+static void add_from_mate(struct list *l, const struct unit *mate, unsigned kind, unsigned arg, unsigned dir,
+			  unsigned role)
 {
 	uint32_t n = begin_dir(l, dir) ? mate->nleaves : 0;
 

@@ -1,5 +1,5 @@
-/* One thread, the leader, takes requests and answers them; the others sleep. Before work that takes long it lets another
- * one lead, so that decoding keeps nobody waiting. Threads that all wait for requests, as in libfuse's loop, take turns
+/* One thread, the leader, takes requests and answers them; the others sleep. Before work that takes long it lets
+ * another one lead, so that decoding keeps nobody waiting. Threads that all wait for requests, as in libfuse's loop, take turns
  * at every one of them and change places with the client's; that costs 1.5 us a request. */
 #define FUSE_USE_VERSION 312
 #include "loop.h"

@@ -20,7 +20,7 @@
 #include "ops.h"
 
 #define CACHE_MOST (1u << 20)                 /* MiB */
-#define THREADS_MAX 8u                         /* serving plain bytes gains nothing from more; slow decodes leave room for `ls` */
+#define THREADS_MAX 8u                         /* plain bytes need one; the others decode */
 
 /* ---- options ---- */
 
@@ -117,7 +117,8 @@ static int clean_stale(const struct command *self, const char *path)
 	if (!statvfs(path, &sv) || errno != ENOTCONN)
 		return 0;
 	if (umount2(path, MNT_DETACH) && run_fusermount("-uz", path)) {
-		fprintf(stderr, "modelfs: %s: %s: left behind by a mount that died; run `modelfs umount %s`\n", self->name, path, path);
+		fprintf(stderr, "modelfs: %s: %s: left behind by a mount that died; run `modelfs umount %s`\n", self->name,
+			path, path);
 		return 1;
 	}
 	log_line("%s: a mount that died had left it behind; cleaned up", path);
@@ -279,4 +280,6 @@ static int run_umount(const struct command *self, int argc, char **argv)
 	return rc;
 }
 
-const struct command cmd_umount = { "umount", "MOUNTPOINT", "Unmounts. Needs no root rights where you mounted it.", run_umount };
+const struct command cmd_umount = {
+	"umount", "MOUNTPOINT", "Unmounts. Needs no root rights where you mounted it.", run_umount
+};

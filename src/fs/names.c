@@ -63,12 +63,14 @@ static int read_line(struct names *n, char *line, unsigned number, const char *p
 	if (end == line || *end != '\t' || *line < '0' || *line > '9')
 		return err_set(e, EINVAL, "%s: line %u: found \"%.40s\", expected INDEX<tab>LABEL", path, number, line);
 	if (errno || index >= LIMIT_ENTRIES)
-		return err_set(e, EINVAL, "%s: line %u: index %.20s, expected at most %u", path, number, line, LIMIT_ENTRIES - 1);
+		return err_set(e, EINVAL, "%s: line %u: index %.20s, expected at most %u", path, number, line,
+			       LIMIT_ENTRIES - 1);
 	label = end + 1;
 	if (!*label)
 		return 0;
 	if (strlen(label) > LABEL_MAX)
-		return err_set(e, EINVAL, "%s: line %u: a label of %zu bytes, at most %u", path, number, strlen(label), LABEL_MAX);
+		return err_set(e, EINVAL, "%s: line %u: a label of %zu bytes, at most %u", path, number, strlen(label),
+			       LABEL_MAX);
 	return set_label(n, (uint32_t)index, label) ? err_nomem(e) : 0;
 }
 

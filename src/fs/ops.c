@@ -212,8 +212,8 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 	free(l.p);
 }
 
-/* Listings may be cached until the modification time changes. "Not there" says the same, and is asked for once: from then
- * on the kernel opens directories by itself. */
+/* Listings may be cached until the modification time changes. "Not there" says the same, and is asked for once: from
+ * then on the kernel opens directories by itself. */
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;

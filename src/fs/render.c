@@ -135,8 +135,8 @@ static int render(struct job *j, struct object *o, struct buf *out, struct err *
 	}
 }
 
-/* A made text as the cache keeps it. From a page on it lies in a mapping of its own: texts of all sizes that come and go
- * in one heap leave it twice as large as what is in it. */
+/* A made text as the cache keeps it. From a page on it lies in a mapping of its own: texts of all sizes that come and
+ * go in one heap leave it twice as large as what is in it. */
 struct text {
 	struct buf b;                          /* first: rendered_text() */
 	size_t mapped;                         /* bytes of the mapping; 0: from malloc */
@@ -298,7 +298,8 @@ void unit_check(struct tree *t, struct unit *u)
 	for (uint32_t i = 0; i < u->nleaves; i++) {
 		struct leaf *l = &u->leaves[i];
 		struct cached *text;
-		bool decodes = l->kind == LEAF_OBJ || l->kind == LEAF_PNG || (l->kind == LEAF_DOC && l->arg == DOC_CLIP);
+		bool decodes = l->kind == LEAF_OBJ || l->kind == LEAF_PNG ||
+			       (l->kind == LEAF_DOC && l->arg == DOC_CLIP);
 
 		if (decodes && !l->role && !render_leaf(t, u, l, &text, NULL))
 			cached_put(text);

@@ -338,8 +338,8 @@ int node_lookup(struct tree *t, struct node dir, const char *name, struct node *
 	return 0;
 }
 
-int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*fn)(void *ctx, const struct node_entry *),
-	      void *ctx)
+int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
+	      int (*fn)(void *ctx, const struct node_entry *), void *ctx)
 {
 	struct unit *u = dir.unit;
 	char name[NODE_NAME_MAX];

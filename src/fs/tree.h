@@ -77,13 +77,14 @@ struct node_entry {
 	uint64_t ino, next;                    /* next: where the listing goes on behind this entry */
 	struct node node;                      /* unit NULL unless asked for */
 };
-/* Calls fn for the children of dir from position `from` on until it returns other than 0. nodes: fill in node too, which
- * makes the units of directories. */
-int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes, int (*fn)(void *ctx, const struct node_entry *),
-	      void *ctx);
+/* Calls fn for the children of dir from position `from` on until it returns other than 0. nodes: fill in node too,
+ * which makes the units of directories. */
+int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
+	      int (*fn)(void *ctx, const struct node_entry *), void *ctx);
 
-/* An open file: bytes of the archive, or a rendered text. Counted: one reference for who opened it, one for each reply that
- * is under way. What is still open when the tree is closed (the kernel sends no release at a forced unmount) goes then. */
+/* An open file: bytes of the archive, or a rendered text. Counted: one reference for who opened it, one for each reply
+ * that is under way. What is still open when the tree is closed (the kernel sends no release at a forced unmount) goes
+ * then. */
 struct handle;
 int node_open(struct tree *t, struct node n, struct handle **out, struct err *e);      /* EISDIR, EIO and reasons */
 struct handle *handle_ref(struct handle *h);

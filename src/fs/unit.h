@@ -34,7 +34,7 @@ enum leaf_dir { LEAF_TOP, LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATION
 struct leaf {
 	uint32_t index;
 	_Atomic uint32_t size;                 /* bytes + 1, or SIZE_UNKNOWN, SIZE_FAILED */
-	uint8_t dir;                           /* enum leaf_dir: where it lies; the leaves of a directory follow each other */
+	uint8_t dir;                           /* enum leaf_dir; the leaves of a directory follow each other */
 	/* role: where the contents come from; 0 the unit itself, else the companion of that role. */
 	uint8_t kind : 5, role : 3;
 	uint8_t arg;
@@ -128,7 +128,7 @@ extern const char *const leaf_dir_names[];     /* by enum leaf_dir; NULL for LEA
 struct range { uint32_t first, end; };
 /* Those from first on that lie in directory dir; leaves are ordered by directory. */
 struct range leaf_range(const struct unit *u, uint32_t first, unsigned dir);
-/* Of a directory's leaves, those whose names are numbers: one run, ascending, with a few others before and behind it. */
+/* Of a directory's leaves, those whose names are numbers: one run, ascending, a few others before and behind it. */
 struct range leaf_numbered(const struct unit *u, struct range r);
 /* The first of such a run whose number is not less. */
 uint32_t leaf_by_number(const struct unit *u, struct range run, uint32_t number);

@@ -128,7 +128,7 @@ int object_section_records(struct object *o, unsigned s,
 			   void *ctx, struct err *e);
 /* The document of a section whose `yaml` is set. */
 int object_section_doc(struct object *o, unsigned s, struct doc *d, struct err *e);
-/* Every check `modelfs verify` makes of an object: each shown value through its text and back, then the format's own. */
+/* What `modelfs verify` checks of an object: each shown value through its text and back, then the format's own. */
 int object_verify(struct object *o, struct err *e);
 
 struct model_ops {
@@ -160,7 +160,7 @@ struct entries {
 };
 
 struct container_ops {
-	/* Reads the table. Like model_ops.open; an entry that does not lie inside the container is a damaged container. */
+	/* Reads the table. Like model_ops.open; a container with an entry that does not lie inside it is damaged. */
 	int (*list)(struct object *, struct entries *out, struct err *);
 	int (*verify)(struct object *, const struct entries *, struct err *);  /* the table, encoded again */
 	/* For `modelfs info`: what there is to say beyond counts. */
@@ -183,8 +183,8 @@ struct format {
 	const char *ext;                       /* of entries, and of raw/whole.EXT; NULL: from extension() */
 	const char *doc;                       /* what the reference page opens with */
 	const char *behind;                    /* extension of what lies behind a lone file of this format, or NULL */
-	uint8_t pack_behind;                   /* an animation pack so many entries behind goes with an object that found its
-						* second part behind itself; 0: none does */
+	uint8_t pack_behind;                   /* a pack so many entries behind goes with an object that found its second
+						* part behind itself; 0: none does */
 	bool be;
 	uint8_t role;
 	int (*probe)(struct probe *);          /* 0 no .. 100 certain */

@@ -183,8 +183,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Up to 15 zeros are alignment and no gap. */
-static int report_gap(const struct object *o, uint64_t at, uint64_t end, int (*fn)(void *, uint64_t, uint64_t), void *ctx,
-		      struct err *e)
+static int report_gap(const struct object *o, uint64_t at, uint64_t end, int (*fn)(void *, uint64_t, uint64_t),
+		      void *ctx, struct err *e)
 {
 	uint8_t bytes[15], any = 0;
 	int rc;

@@ -11,7 +11,7 @@
 
 #include <linux/fs.h>
 
-/* Bytes of a coded range are decrypted in the caller's buffer; only the units cut at its ends need room of their own. */
+/* A coded range is decrypted in the caller's buffer; only the units cut at its ends need room of their own. */
 #define UNIT_MAX 16u
 
 struct source *src_ref(struct source *src)
@@ -139,7 +139,8 @@ int src_file(const char *path, struct source **out, struct err *e)
 	rc = file_size(fd, &size);
 	if (rc) {
 		close(fd);
-		return err_set(e, -rc, "%s", rc == -EINVAL ? "neither a regular file nor a block device" : strerror(-rc));
+		return err_set(e, -rc, "%s",
+			       rc == -EINVAL ? "neither a regular file nor a block device" : strerror(-rc));
 	}
 	f = new_source(sizeof *f, &file_ops, NULL, size);
 	if (!f) {
