@@ -39,7 +39,9 @@ static const struct kind *kind_of(const struct probe *p)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		const struct kind *k = &kinds[i];
 
-		if (p->size < k->least || p->n < k->length || memcmp(p->head, k->magic, k->length))
+		/* The first byte rules nearly all of them out, and this runs for every entry nobody else knows. */
+		if (p->size < k->least || p->n < k->length || *p->head != (uint8_t)*k->magic ||
+		    memcmp(p->head, k->magic, k->length))
 			continue;
 		if (k->entry == ANYWHERE || (in_pac && p->index == k->entry))
 			return k;

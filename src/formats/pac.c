@@ -79,6 +79,13 @@ static int check_count(struct check *c, const uint8_t *head, size_t have, struct
 	return 0;
 }
 
+/* Only for messages: a probe checks every entry of thousands of files. */
+static const char *entry_label(char what[32], uint32_t i)
+{
+	snprintf(what, 32, "PAC entry %u", i);
+	return what;
+}
+
 static int check_entry(struct check *c, struct pac_entry entry, struct err *e)
 {
 	uint64_t at = TABLE_SIZE(c->i), least = TABLE_SIZE(c->n);
@@ -89,18 +96,17 @@ static int check_entry(struct check *c, struct pac_entry entry, struct err *e)
 	/* An entry of no bytes may share the offset of the one behind it. */
 	if (c->used)
 		least = (uint64_t)c->last.offset + (c->last.size != 0);
-	snprintf(what, sizeof what, "PAC entry %u", c->i);
 	if (entry.offset < least)
-		return err_at(e, EBADMSG, c->src, at, what, "offset 0x%x, expected 0x%" PRIx64 " or more, %s",
-			      entry.offset, least, c->used ? "as offsets ascend" : "the table's end");
+		return err_at(e, EBADMSG, c->src, at, entry_label(what, c->i),
+			      "offset 0x%x, expected 0x%" PRIx64 " or more, %s", entry.offset, least, c->used ? "as offsets ascend" : "the table's end");
 	if (!span_ok(c->size, entry.offset, entry.size, 1))
-		return err_at(e, EBADMSG, c->src, at, what, "0x%x bytes at 0x%x end past the 0x%" PRIx64 " of the file",
-			      entry.size, entry.offset, c->size);
+		return err_at(e, EBADMSG, c->src, at, entry_label(what, c->i),
+			      "0x%x bytes at 0x%x end past the 0x%" PRIx64 " of the file", entry.size, entry.offset, c->size);
 	/* Entries may overlap, but PACs of PACs must not hold more than they are long: a tree that grows with every
 	 * level would never end. */
 	c->bytes += entry.size;
 	if (c->bytes > c->size)
-		return err_at(e, EBADMSG, c->src, at, what,
+		return err_at(e, EBADMSG, c->src, at, entry_label(what, c->i),
 			      "entries of 0x%" PRIx64 " bytes in all, the file has 0x%" PRIx64, c->bytes, c->size);
 	c->used++;
 	c->last = entry;

@@ -258,6 +258,7 @@ static int run_extract(const struct command *self, int argc, char **argv)
 
 const struct command cmd_extract = {
 	"extract", "SOURCE [PATH] DIR",
-	"Copies the tree, or what lies below PATH, into DIR. Goes on after a bad entry; ends with a list of what failed.",
+	"Copies the tree, or what lies below PATH, into DIR. Goes on after a bad entry; ends with a list of what\n"
+	"failed.",
 	run_extract
 };

@@ -122,7 +122,8 @@ static int run_describe(const struct command *self, int argc, char **argv)
 
 const struct command cmd_describe = {
 	"describe", "[FORMAT]",
-	"Prints the reference page of a format, from its record tables; without FORMAT, the list of formats.", run_describe
+	"Prints the reference page of a format, from its record tables; without FORMAT, the list of formats.",
+	run_describe
 };
 
 /* ---- demo ---- */

@@ -1,6 +1,7 @@
 /* One thread, the leader, takes requests and answers them; the others sleep. Before work that takes long it lets
- * another one lead, so that decoding keeps nobody waiting. Threads that all wait for requests, as in libfuse's loop, take turns
- * at every one of them and change places with the client's; that costs 1.5 us a request. */
+ * another one lead, so that decoding keeps nobody waiting. Threads that all wait for requests, as in libfuse's loop,
+ * take turns at every one of them and change places with the client's; that costs 1.5 us a request. Threads are started
+ * when they are needed: most mounts see their first listing with one. */
 #define FUSE_USE_VERSION 312
 #include "loop.h"
 
@@ -9,13 +10,17 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 struct loop {
 	struct fuse_session *se;
 	pthread_mutex_t lead;                  /* held by the leader */
-	sem_t ended;
+	sem_t news;                            /* the session ended, or another thread is wanted */
+	_Atomic unsigned waiting;              /* threads that would lead */
+	_Atomic bool wanted;
 	int rc;
 };
 
@@ -26,8 +31,11 @@ void loop_let_go(void)
 	struct loop *l = led;
 
 	led = NULL;
-	if (l)
-		pthread_mutex_unlock(&l->lead);
+	if (!l)
+		return;
+	pthread_mutex_unlock(&l->lead);
+	if (!atomic_load(&l->waiting) && !atomic_exchange(&l->wanted, true))
+		sem_post(&l->news);
 }
 
 static void free_room(void *arg)
@@ -43,7 +51,9 @@ static int take_request(struct loop *l, struct fuse_buf *room)
 	int n;
 
 	if (!led) {
+		atomic_fetch_add(&l->waiting, 1);
 		pthread_mutex_lock(&l->lead);
+		atomic_fetch_sub(&l->waiting, 1);
 		led = l;
 	}
 	if (fuse_session_exited(l->se))
@@ -68,7 +78,7 @@ static void *serve(void *arg)
 	if (n < 0 && n != -ECONNABORTED)       /* that is how a forced unmount looks from here */
 		l->rc = n;
 	fuse_session_exit(l->se);
-	sem_post(&l->ended);
+	sem_post(&l->news);
 	pthread_cleanup_pop(1);
 	return NULL;
 }
@@ -96,27 +106,26 @@ int loop_run(struct fuse_session *se, unsigned threads)
 	unsigned n = 0;
 	int rc = thread ? 0 : -ENOMEM;
 
-	sem_init(&l.ended, 0, 0);
-	while (n < threads && !rc) {
-		rc = start(&l, &thread[n]);
-		n += !rc;
-	}
-	if (n)
-		rc = 0;                        /* with fewer */
+	sem_init(&l.news, 0, 0);
+	if (!rc)
+		rc = start(&l, &thread[0]);
+	n = !rc;
 	while (n && !fuse_session_exited(se)) {
 		struct timespec until;
 
+		if (atomic_exchange(&l.wanted, false) && n < threads && !start(&l, &thread[n]))
+			n++;
 		/* A signal that comes just before the wait does not end it. */
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec++;
-		sem_timedwait(&l.ended, &until);
+		sem_timedwait(&l.news, &until);
 	}
 	for (unsigned i = 0; i < n; i++)
 		pthread_cancel(thread[i]);
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(thread[i], NULL);
 	fuse_session_reset(se);
-	sem_destroy(&l.ended);
+	sem_destroy(&l.news);
 	pthread_mutex_destroy(&l.lead);
 	free(thread);
 	return rc ? rc : l.rc;

@@ -117,8 +117,8 @@ static int clean_stale(const struct command *self, const char *path)
 	if (!statvfs(path, &sv) || errno != ENOTCONN)
 		return 0;
 	if (umount2(path, MNT_DETACH) && run_fusermount("-uz", path)) {
-		fprintf(stderr, "modelfs: %s: %s: left behind by a mount that died; run `modelfs umount %s`\n", self->name,
-			path, path);
+		fprintf(stderr, "modelfs: %s: %s: left behind by a mount that died; run `modelfs umount %s`\n",
+			self->name, path, path);
 		return 1;
 	}
 	log_line("%s: a mount that died had left it behind; cleaned up", path);
