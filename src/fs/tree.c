@@ -109,8 +109,6 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	rc = unit_new(t, f, t->src, 0, 0, hash_name(0, ""), &root, e);
 	if (!rc && f->role == ROLE_MODEL)
 		rc = find_companions(t, root, e);
-	if (!rc && f->container)
-		rc = unit_fill(t, root, e);
 	return rc;
 }
 
@@ -195,6 +193,11 @@ void tree_watch(struct tree *t, void (*fn)(void *ctx, uint64_t id), void *ctx)
 }
 
 /* ---- nodes ---- */
+
+void tree_warm(struct tree *t)
+{
+	unit_fill(t, unit_at(t, 0), NULL);
+}
 
 struct node tree_root(struct tree *t)
 {
