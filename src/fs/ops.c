@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #include "log.h"
 #include "loop.h"
@@ -315,21 +316,41 @@ static void copy_reply(fuse_req_t req, struct handle *h, size_t size, uint64_t o
 		fuse_reply_buf(req, (char *)room, (size_t)rc);
 }
 
+/* Asking whether bytes are in memory costs a tenth of a small read. So that is done only for a while after a read that
+ * was slow: the first one of a cold archive makes others wait once. */
+#define SLOW_NS 300000
+#define COLD_READS 256
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	/* Who reads may close before fuse_reply_buf() returns. */
 	struct handle *h = handle_ref((struct handle *)(uintptr_t)fi->fh);
 	const void *p = handle_map(h, &size, (uint64_t)off);
+	struct mount *m = mount_of(req);
+	int64_t began = now_ns();
 
 	(void)ino;
-	if (!handle_ready(h, size, (uint64_t)off))
-		loop_let_go();
+	if (atomic_load_explicit(&m->cold, memory_order_relaxed) > 0) {
+		atomic_fetch_sub_explicit(&m->cold, 1, memory_order_relaxed);
+		if (!handle_ready(h, size, (uint64_t)off))
+			loop_let_go();
+	}
 	/* Mapped bytes are never touched here: should the archive have been cut, the system call fails, and the kernel
 	 * makes EIO of that for this request. */
 	if (p)
 		fuse_reply_buf(req, p, size);
 	else
 		copy_reply(req, h, size, (uint64_t)off);
+	if (now_ns() - began > SLOW_NS)
+		atomic_store_explicit(&m->cold, COLD_READS, memory_order_relaxed);
 	handle_put(h);
 }
 

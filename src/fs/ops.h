@@ -14,6 +14,7 @@ struct mount {
 	uid_t uid;                             /* the owner of everything: who mounted */
 	gid_t gid;
 	unsigned max_read;                     /* 0: as the kernel likes */
+	_Atomic int cold;                      /* so many reads yet look first whether they would wait for the disk */
 	bool no_opendir;                       /* the kernel understands that there is no OPENDIR */
 	struct fuse_session *session;
 };
