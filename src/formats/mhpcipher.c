@@ -77,21 +77,29 @@ static inline uint32_t power(uint32_t x, uint64_t e, uint32_t mod)
 	return y;
 }
 
+/* HI_STEP and LO_STEP to the powers 0 to 31: how far each lane is ahead of the first. A short read costs little more than
+ * this, and every entry of an archive is one. */
+static const uint16_t hi_powers[LANES] = {
+	0x0001, 0x2345, 0xae1d, 0x8cd1, 0x7c54, 0x9af9, 0x1148, 0xdd2f, 0xafb6, 0xee96, 0xd303, 0xb729,
+	0xd1a6, 0x9ac8, 0x5002, 0x849b, 0xb798, 0x1f01, 0x24ef, 0x67ec, 0x7541, 0xf3c4, 0x9e4a, 0x1af0,
+	0xa36a, 0xf7fc, 0x8015, 0x1541, 0x0fc7, 0xca57, 0xae2f, 0x0820
+};
+static const uint16_t lo_powers[LANES] = {
+	0x0001, 0x7f8d, 0xed19, 0xea1d, 0x2b0d, 0x6af5, 0x9374, 0x1128, 0xcb3c, 0xa344, 0x6ce7, 0xc246,
+	0x66cd, 0x525e, 0x677a, 0x89b1, 0xaabf, 0xc88c, 0xc43b, 0x1464, 0x6f7b, 0xad11, 0xcf0e, 0x0886,
+	0x6b7f, 0x5981, 0xe813, 0x064f, 0xd99f, 0x185f, 0x437e, 0xa6e4
+};
+
 /* The lanes for the words from `word` on. */
 static void walk_start(struct mhp_walk *w, uint32_t key, uint64_t word)
 {
 	uint32_t hi = key >> 16 ? key >> 16 : HI_START, lo = key & 0xffff ? key & 0xffff : LO_START;
-	uint32_t hi_step = HI_STEP, lo_step = LO_STEP;
 
-	w->hi[0] = (uint16_t)times(hi % HI_MOD, power(HI_STEP, word + 1, HI_MOD), HI_MOD);
-	w->lo[0] = (uint16_t)times(lo % LO_MOD, power(LO_STEP, word + 1, LO_MOD), LO_MOD);
-	for (unsigned n = 1; n < LANES; n *= 2) {
-		for (unsigned i = 0; i < n; i++) {
-			w->hi[n + i] = (uint16_t)times(w->hi[i], hi_step, HI_MOD);
-			w->lo[n + i] = (uint16_t)times(w->lo[i], lo_step, LO_MOD);
-		}
-		hi_step = times(hi_step, hi_step, HI_MOD);
-		lo_step = times(lo_step, lo_step, LO_MOD);
+	hi = times(hi % HI_MOD, power(HI_STEP, word + 1, HI_MOD), HI_MOD);
+	lo = times(lo % LO_MOD, power(LO_STEP, word + 1, LO_MOD), LO_MOD);
+	for (unsigned i = 0; i < LANES; i++) {
+		w->hi[i] = (uint16_t)times(hi, hi_powers[i], HI_MOD);
+		w->lo[i] = (uint16_t)times(lo, lo_powers[i], LO_MOD);
 	}
 }
 

@@ -2,6 +2,8 @@
  * YAML and raw files, hooks become OBJ and PNG. Nothing is decoded here. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +61,56 @@ static int probe_kid(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, 
 	return 0;
 }
 
+/* Some of a container's entries, and how it went. */
+struct probe_job {
+	struct tree *t;
+	struct unit *u;
+	uint32_t first, end;
+	int rc;
+	struct err err;
+};
+
+static void *probe_kids(void *arg)
+{
+	struct probe_job *j = arg;
+	uint8_t room[PROBE_MOST];
+
+	for (uint32_t i = j->first; i < j->end && !j->rc; i++)
+		j->rc = probe_kid(j->t, j->u, i, room, &j->err);
+	return NULL;
+}
+
+/* A thread costs as much as some hundred entries; a large archive is most of the time it takes to mount. */
+#define SHARED_PROBES 2000u
+
+static bool second_processor(void)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) > 1;
+}
+
+static int probe_all(struct tree *t, struct unit *u, uint32_t n, struct err *e)
+{
+	bool share = n >= SHARED_PROBES && second_processor();
+	struct probe_job a = { .t = t, .u = u, .end = share ? n / 2 : n };
+	struct probe_job b = { .t = t, .u = u, .first = a.end, .end = n };
+	pthread_t other;
+	bool started = share && !pthread_create(&other, NULL, probe_kids, &b);
+
+	probe_kids(&a);
+	if (started)
+		pthread_join(other, NULL);
+	else
+		probe_kids(&b);
+	if (a.rc || b.rc)
+		*e = a.rc ? a.err : b.err;
+	return a.rc ? a.rc : b.rc;
+}
+
 int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
 	struct entries entries = { 0 };
-	uint8_t room[PROBE_MOST];
 	struct err why = { 0 };
 	int rc = u->format->container->list(o, &entries, &why);
 
@@ -78,10 +126,11 @@ int layout_container(struct tree *t, struct unit *u, struct object *o, struct er
 	u->kids = calloc(entries.n ? entries.n : 1, sizeof *u->kids);
 	if (!u->kids)
 		return err_nomem(e);
-	for (uint32_t i = 0; i < entries.n && !rc; i++) {
+	for (uint32_t i = 0; i < entries.n; i++)
 		u->kids[i].entry = entries.v[i];
-		rc = probe_kid(t, u, i, room, e);
-	}
+	rc = probe_all(t, u, entries.n, &why);
+	if (rc && e)
+		*e = why;
 	u->nkids = rc ? 0 : entries.n;
 	return rc;
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <mntent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,17 +127,8 @@ static int clean_stale(const struct command *self, const char *path)
 
 /* ---- serving ---- */
 
-/* While who mounted starts whatever looks at the tree, and here, behind the fork, so that nothing is copied. */
-static void *warm_tree(void *tree)
-{
-	tree_warm(tree);
-	return NULL;
-}
-
 static int serve(struct mount *m, struct fuse_session *se, const struct options *o)
 {
-	pthread_t warm;
-	bool warming;
 	struct tree_counts n;
 	int rc;
 
@@ -146,10 +136,7 @@ static int serve(struct mount *m, struct fuse_session *se, const struct options 
 		return 1;
 	if (!o->foreground)
 		log_use_syslog();
-	warming = !pthread_create(&warm, NULL, warm_tree, m->tree);
 	rc = loop_run(se, THREADS_MAX);
-	if (warming)
-		pthread_join(warm, NULL);
 	n = tree_count(m->tree);
 	if (o->stats)
 		log_line("rendered: %" PRIu64 " directories: %u", n.rendered, n.units);
@@ -199,6 +186,7 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 		free(point);
 		return cmd_fail(self, o->paths[0], &why);
 	}
+	tree_warm(m.tree);                     /* mount returns when the tree can be read */
 	if (o->idle)
 		log_line("%s: this version only reads: rw, grow, noundo and carve change nothing", tree_path(m.tree));
 	if (o->fps)

@@ -42,7 +42,7 @@ struct tree_counts {
 /* Opens SOURCE: recognises it and reads its table. */
 int tree_open(const char *path, const struct tree_options *opt, struct tree **out, struct err *e);
 void tree_close(struct tree *t);
-/* Finds out what the entries of the source are, so that the first look does not have to; it waits when it comes first. */
+/* Finds out what the entries of the source are, so that the first look does not have to. */
 void tree_warm(struct tree *t);
 struct node tree_root(struct tree *t);
 const char *tree_path(const struct tree *t);

@@ -1,8 +1,8 @@
 """What run.py measures: programs and archives, made once and kept in the work folder.
 
 BIG.BIN        6,602 encrypted PACs with models, 500 MB, by mkbig
-PLAIN.BIN      a DATA.BIN without encryption: as many plain files of the same sizes and one of 64 MiB; PLAIN.BIN.idx is the
-               index that lets limitfs serve the same bytes under the same names
+PLAIN.BIN      a DATA.BIN without encryption: as many plain files of the same sizes and one of 64 MiB; PLAIN.BIN.idx
+               is the index that lets limitfs serve the same bytes under the same names
 CODED.BIN      the same files, encrypted
 big.pmo        one model whose mesh 0 is a long text
 wide.pac       one model that shows 200 files
@@ -20,7 +20,7 @@ BLOCK = 2048
 BIG_FILES, BIG_PAIRS, BIG_MB = 6602, 812, 500      # as mkbig writes them
 LONG = 64 << 20
 MAGIC = b'\xfe\xca'                                # of no format
-MHFU_PLAIN = {42, 43, *range(46, 63)}              # files an encrypted archive of another length than the known ones has plain
+MHFU_PLAIN = {42, 43, *range(46, 63)}              # not encrypted in an archive of another length than the known ones
 HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
 
 
@@ -49,7 +49,8 @@ class Inputs:
         return self.make(name, lambda to: subprocess.run([self.cc, '-O2', '-o', to, source, *libs], check=True))
 
     def limitfs(self):
-        libs = subprocess.run(['pkg-config', '--cflags', '--libs', 'fuse3'], check=True, capture_output=True, text=True).stdout
+        libs = subprocess.run(['pkg-config', '--cflags', '--libs', 'fuse3'], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
         return self.program('bench/limitfs.c', *libs.split())
 
     def fsbench(self):
@@ -125,7 +126,8 @@ class Inputs:
     def write_wide(self, to):
         mkmhp, rng = self.mkmhp(), random.Random(1)
         model = mkmhp.new_model(rng, '1.0', [1] * 46, 6, 5, tame=True, rows=12, cols=12)
-        pac = mkmhp.pac_node([mkmhp.pmo_node(model), mkmhp.ahi_node(mkmhp.new_skeleton(rng, 'mhfu', 6)), mkmhp.bank(rng, 5)])
+        skeleton = mkmhp.ahi_node(mkmhp.new_skeleton(rng, 'mhfu', 6))
+        pac = mkmhp.pac_node([mkmhp.pmo_node(model), skeleton, mkmhp.bank(rng, 5)])
         with open(to, 'wb') as f:
             f.write(pac.data)
 

@@ -208,16 +208,16 @@ class Bench:
                 floor.append(0.010 + number(output(self.preads, 'at', archive, input=offsets), 's'))
                 mine.append(timed(self.modelfs, 'mount', archive, self.point) + timed('ls', self.point))
                 timed(self.modelfs, 'umount', self.point)
-            self.report.compare(f'mount to the end of the first ls, {mode}', mine, floor, '%.1f ms', '10 ms + preads', most=1,
-                                scale=1000)
+            self.report.compare(f'mount to the end of the first ls, {mode}', mine, floor, '%.1f ms', '10 ms + preads',
+                                most=1, scale=1000)
         self.cold_start(archive)
 
     def cold_start(self, archive):
         n = len(self.inputs.big_offsets())
         if shutil.which('strace'):
             log = self.inputs.path('strace.log')
-            with Mount(self.point, 'strace', '-f', '-qq', '-e', 'trace=pread64', '-o', log, self.modelfs, 'mount', '-f', archive,
-                       self.point):
+            with Mount(self.point, 'strace', '-f', '-qq', '-e', 'trace=pread64', '-o', log,
+                       self.modelfs, 'mount', '-f', archive, self.point):
                 timed('ls', self.point)
             with open(log) as f:
                 calls = sum('pread64(' in line for line in f)
@@ -251,7 +251,8 @@ class Bench:
                 mine = walk(lambda: self.mount(archive, 'stats'))
                 theirs = walk(lambda: Mount(self.other, 'squashfuse_ll', '-f', image, self.other))
                 rate = lambda v: [len(names) / 1000 / t for t in v]
-                self.report.compare(f'find, {what}, {mode}', rate(mine), rate(theirs), '%.0f k nodes/s', 'squashfuse_ll', least=1)
+                self.report.compare(f'find, {what}, {mode}', rate(mine), rate(theirs), '%.0f k nodes/s',
+                                    'squashfuse_ll', least=1)
         with self.mount(archive, 'stats') as m:
             timed('find', m.point, '-type', 'f')
             rendered = int(re.search(r'rendered: (\d+)', m.close()).group(1))
@@ -303,10 +304,11 @@ class Bench:
                 for i in range(self.rounds):
                     for who in turned(got, i):
                         with self.mount(archive) if who == 'modelfs' else self.limitfs(archive, who) as m:
-                            os.listdir(m.point)        # both have read their tables; how long that takes is start()
+                            os.stat(os.path.join(m.point, self.inputs.long_name()))    # the table is read: see start()
                             got[who].append(measure(m.point))
                 for data in ('mmap', 'read'):
-                    self.report.compare(f'{what}, {mode}', got['modelfs'], got[data], form, f'limitfs data={data}', **target)
+                    self.report.compare(f'{what}, {mode}', got['modelfs'], got[data], form, f'limitfs data={data}',
+                                        **target)
 
     def read_long(self, point):
         return number(self.fsbench('readseq', os.path.join(point, self.inputs.long_name()), str(READ_SIZE)), 'MB/s')
@@ -318,7 +320,8 @@ class Bench:
         return number(text, 'MB/s')
 
     def read_random(self, point):
-        return number(self.fsbench('rand', os.path.join(point, self.inputs.long_name()), str(RANDOM_READS), 'cold'), 'ops/s')
+        path = os.path.join(point, self.inputs.long_name())
+        return number(self.fsbench('rand', path, str(RANDOM_READS), 'cold'), 'ops/s')
 
     def read_tail(self, point):
         text = output(self.preads, 'tail', os.path.join(point, self.inputs.long_name()), str(TAIL_READS))
@@ -328,8 +331,10 @@ class Bench:
 
     def coded(self):
         plain, coded = self.inputs.plain(), self.inputs.coded()
-        work = {'64 MiB encrypted entry': (self.read_long, '%.0f MB/s'), 'its last 4 KiB alone': (self.read_tail, '%.0f/s'),
-                'all encrypted entries once': (self.read_all, '%.0f MB/s'), 'random 4 KiB reads, encrypted': (self.read_random, '%.0f/s')}
+        work = {'64 MiB encrypted entry': (self.read_long, '%.0f MB/s'),
+                'its last 4 KiB alone': (self.read_tail, '%.0f/s'),
+                'all encrypted entries once': (self.read_all, '%.0f MB/s'),
+                'random 4 KiB reads, encrypted': (self.read_random, '%.0f/s')}
         warm(plain)
         warm(coded)
         for mode in self.in_modes():
@@ -354,8 +359,8 @@ class Bench:
             read = m.anonymous()
         if number(text, 'errors'):
             raise RuntimeError(text)
-        self.report.at_most('own memory after reading all files (%.1f GB), cache=%d' % (number(text, 'bytes') / 1e9, SMALL_CACHE),
-                            read, SMALL_CACHE + 24, '%.1f MiB')
+        what = 'own memory after reading all files (%.1f GB), cache=%d' % (number(text, 'bytes') / 1e9, SMALL_CACHE)
+        self.report.at_most(what, read, SMALL_CACHE + 24, '%.1f MiB')
 
     # ---- one model
 
@@ -384,7 +389,8 @@ class Bench:
         use_cpus('one CPU')
         took = [timed(self.modelfs, 'cat', model, 'meshes/0.obj') for _ in range(self.rounds)]
         rate = size / 1e6 / statistics.median(took)
-        self.report.add('modelfs cat of an OBJ of %.0f MB' % (size / 1e6), '%.0f MB/s' % rate, target='>= 100 MB/s', ok=rate >= 100)
+        self.report.add('modelfs cat of an OBJ of %.0f MB' % (size / 1e6), '%.0f MB/s' % rate, target='>= 100 MB/s',
+                        ok=rate >= 100)
         for line in output(self.tool('tests/bench/bench_num')).splitlines():
             what, _, value = line.partition(': ')
             self.report.add(what, *value.split(', ', 1))
@@ -426,7 +432,7 @@ def main():
     p.add_argument('--rounds', type=int, default=10)
     p.add_argument('--quick', action='store_true', help='3 rounds')
     p.add_argument('--only', default=','.join(SECTIONS), help='of ' + ', '.join(SECTIONS))
-    p.add_argument('--mode', dest='modes', choices=list(MODES), action='append', help='one of the two; both when not given')
+    p.add_argument('--mode', dest='modes', choices=list(MODES), action='append', help='one of the two; default: both')
     p.add_argument('--cc', default=os.environ.get('CC', 'cc'))
     options = p.parse_args()
     options.modes = options.modes or list(MODES)
@@ -435,13 +441,16 @@ def main():
     if not os.path.isdir(os.path.join(options.shared, 'bench')):
         print(f'{options.shared}: no bench/ in it; say where with --shared', file=sys.stderr)
         return 2
-    atexit.register(clean_up)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     bench = Bench(options)
+    atexit.register(clean_left_over, bench.inputs.work)
+    atexit.register(clean_up)                          # first: the last registered
     print('load before: %.2f' % os.getloadavg()[0], file=sys.stderr)
-    for section in options.only.split(','):
-        getattr(bench, section)()
-    print(bench.report.text())
+    try:
+        for section in options.only.split(','):
+            getattr(bench, section)()
+    finally:
+        print(bench.report.text())
     return 1 if bench.report.missed else 0
 
 
