@@ -237,7 +237,7 @@ static void test_damaged_header(void **state)
 	changed(true, 0x00, 0x12345678, PART_OBJECT, 0, 0,
 		"skeleton header at 0x0: magic 0x12345678, expected 0xc0000000 or 0x80000000");
 	b.len = 20;
-	one_fault(&b, PART_OBJECT, 0, 0, "skeleton header at 0x0: 20 bytes, expected at least 24");
+	one_fault(&b, PART_OBJECT, 0, 0, "skeleton header at 0x0: 24 bytes end past the 20 of the entry");
 }
 
 static void test_lost_bones(void **state)

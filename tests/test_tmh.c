@@ -604,7 +604,7 @@ static void test_tail_and_none(void **state)
 
 	k = open_bytes(&fmt_tmh, ".TMH0.14\0\0\0", 11);
 	assert_null(k.o->variant);
-	assert_string_equal(k.o->faults->text, "bank header at 0x0: 11 bytes, expected at least 16");
+	assert_string_equal(k.o->faults->text, "bank header at 0x0: 16 bytes end past the 11 of the entry");
 	close_opened(&k);
 	k = open_bytes(&fmt_tmh, ".TMH0.15\0\0\0\0\0\0\0\0", 16);
 	assert_null(k.o->variant);

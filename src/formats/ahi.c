@@ -250,12 +250,8 @@ static int open_skeleton(struct object *o, struct err *e)
 	uint8_t raw[HEADER_SIZE];
 	struct ahi_header h;
 	struct skeleton *s;
-	int rc;
+	int rc = src_read(o->src, raw, sizeof raw, 0, "skeleton header", e);
 
-	if (o->src->size < HEADER_SIZE)
-		return err_at(e, EBADMSG, o->src, 0, "skeleton header", "%" PRIu64 " bytes, expected at least %u",
-			      o->src->size, HEADER_SIZE);
-	rc = src_read(o->src, raw, sizeof raw, 0, "skeleton header", e);
 	if (rc)
 		return rc;
 	rec_decode(&header_record, false, raw, &h);

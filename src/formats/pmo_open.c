@@ -24,12 +24,8 @@ static void note(struct object *o, const struct err *why)
 static int read_header(struct object *o, struct pmo *p, struct err *e)
 {
 	const uint8_t *header;
-	int version, rc;
+	int version, rc = object_read(o, &o->arena, 0, PMO_HEADER_SIZE, "header", &header, e);
 
-	if (o->src->size < PMO_HEADER_SIZE)
-		return err_at(e, EBADMSG, o->src, 0, "header", "%u bytes end past the %llu of the entry",
-			      PMO_HEADER_SIZE, (unsigned long long)o->src->size);
-	rc = object_read(o, &o->arena, 0, PMO_HEADER_SIZE, "header", &header, e);
 	if (rc)
 		return rc;
 	version = pmo_version(header);

@@ -261,12 +261,8 @@ static int open_bank(struct object *o, struct err *e)
 	uint8_t raw[HEADER_SIZE];
 	struct tmh_header h;
 	struct bank *b;
-	int rc;
+	int rc = src_read(o->src, raw, sizeof raw, 0, "bank header", e);
 
-	if (o->src->size < HEADER_SIZE)
-		return err_at(e, EBADMSG, o->src, 0, "bank header", "%" PRIu64 " bytes, expected at least %u",
-			      o->src->size, HEADER_SIZE);
-	rc = src_read(o->src, raw, sizeof raw, 0, "bank header", e);
 	if (rc)
 		return rc;
 	if (memcmp(raw, ".TMH0.14", 8))

@@ -159,11 +159,10 @@ int object_read(const struct object *o, struct arena *a, uint64_t at, uint64_t n
 		struct err *e)
 {
 	uint8_t *p;
-	int rc;
+	int rc = src_inside(o->src, at, n, what, e);
 
-	if (!span_ok(o->src->size, at, n, 1))
-		return err_at(e, EBADMSG, o->src, at, what, "%llu bytes end past the %llu of the entry",
-			      (unsigned long long)n, (unsigned long long)o->src->size);
+	if (rc)
+		return rc;
 	p = n <= LIMIT_DECODED ? arena_alloc(a, (size_t)n + 1, 1) : NULL;
 	if (!p)
 		return err_nomem(e);

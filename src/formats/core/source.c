@@ -39,10 +39,20 @@ int src_pread(struct source *src, void *buf, size_t n, uint64_t at)
 	return n ? src->ops->pread(src, buf, n, at) : 0;
 }
 
+int src_inside(const struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e)
+{
+	return span_ok(src->size, at, n, 1) ? 0 :
+	       err_at(e, EBADMSG, src, at, what, "%llu bytes end past the %llu of the entry", (unsigned long long)n,
+		      (unsigned long long)src->size);
+}
+
 int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *what, struct err *e)
 {
-	int rc = src_pread(src, buf, n, at);
+	int rc = src_inside(src, at, n, what, e);
 
+	if (rc)
+		return rc;
+	rc = src_pread(src, buf, n, at);
 	return rc ? err_at(e, -rc, src, at, what, "%s", strerror(-rc)) : 0;
 }
 

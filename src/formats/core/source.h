@@ -47,7 +47,9 @@ void src_put(struct source *src);              /* NULL is fine */
 
 /* All n bytes or an error: EBADMSG when the range is not inside the source, EIO when the file has shrunk. */
 int src_pread(struct source *src, void *buf, size_t n, uint64_t at);
-/* The same; the error says that `what` could not be read, where and why. */
+/* EBADMSG and what is there instead when n bytes of `what` do not lie inside the source. */
+int src_inside(const struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e);
+/* src_pread(); the error says that `what` could not be read, where and why. */
 int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *what, struct err *e);
 
 /* The bytes of a plain range in the mapped archive, or NULL when they must be read. Only for handing to the kernel in
