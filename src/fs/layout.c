@@ -225,21 +225,14 @@ static bool begin_dir(struct list *l, unsigned which)
 	return false;
 }
 
-static bool shows(const struct object *o, unsigned s, const char *yaml)
-{
-	const struct section *sec = &o->variant->sections[s];
-
-	return sec->yaml && object_section(o, s).size && (!yaml || !strcmp(sec->yaml, yaml));
-}
-
 static void add_documents(struct list *l, const struct object *o)
 {
-	unsigned n = o->variant->nsections;
+	const struct variant *v = o->variant;
 
 	if (o->format->docs & 1u << DOC_HEADER)
 		add(l, LEAF_TOP, LEAF_DOC, DOC_HEADER, 0, 0);
-	for (unsigned s = 0; s < n; s++)
-		if (shows(o, s, NULL))
+	for (unsigned s = 0; s < v->nsections; s++)
+		if (v->sections[s].yaml && object_section(o, s).size)
 			add(l, LEAF_TOP, LEAF_SECTION_YAML, s, 0, 0);
 }
 

@@ -67,8 +67,8 @@ static int take_option(void *data, const char *arg, int key, struct fuse_args *o
 		return 1;                      /* libfuse's own */
 	if (o->npaths == 2)
 		return -1;
-	o->paths[o->npaths++] = strdup(arg);
-	return 0;
+	o->paths[o->npaths] = strdup(arg);
+	return o->paths[o->npaths++] ? 0 : -1;
 }
 
 /* "fsname=PATH,..." with the characters that end or quote an option escaped. */

@@ -293,7 +293,7 @@ int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct sou
 
 void unit_check(struct tree *t, struct unit *u)
 {
-	if (atomic_exchange(&u->checked, true))
+	if (atomic_load(&u->checked))
 		return;
 	for (uint32_t i = 0; i < u->nleaves; i++) {
 		struct leaf *l = &u->leaves[i];
@@ -301,7 +301,8 @@ void unit_check(struct tree *t, struct unit *u)
 		bool decodes = l->kind == LEAF_OBJ || l->kind == LEAF_PNG ||
 			       (l->kind == LEAF_DOC && l->arg == DOC_CLIP);
 
-		if (decodes && !l->role && !render_leaf(t, u, l, &text, NULL))
+		if (decodes && !l->role && atomic_load(&l->size) == SIZE_UNKNOWN && !render_leaf(t, u, l, &text, NULL))
 			cached_put(text);
 	}
+	atomic_store(&u->checked, true);       /* only now: who asks meanwhile waits for the same texts */
 }

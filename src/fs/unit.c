@@ -96,6 +96,12 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	return 0;
 }
 
+static int say_why(int rc, struct err *e)
+{
+	return rc == -EFBIG ? err_set(e, EFBIG, "more than %u directories", UNIT_CHUNKS * UNIT_CHUNK) :
+	       rc ? err_nomem(e) : 0;
+}
+
 int unit_new(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
 	     uint64_t hash, struct unit **out, struct err *e)
 {
@@ -104,7 +110,7 @@ int unit_new(struct tree *t, const struct format *format, struct source *src, ui
 	pthread_mutex_lock(&t->lock);
 	rc = new_unit(t, format, src, parent, index, hash, out);
 	pthread_mutex_unlock(&t->lock);
-	return rc ? err_set(e, -rc, "%s", rc == -EFBIG ? "more than 4 million directories" : "out of memory") : 0;
+	return say_why(rc, e);
 }
 
 static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **out);
@@ -160,7 +166,7 @@ int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, s
 	pthread_mutex_lock(&t->lock);
 	rc = kid_unit(t, u, i, out);
 	pthread_mutex_unlock(&t->lock);
-	return rc ? err_set(e, -rc, "%s", rc == -EFBIG ? "more than 4 million directories" : "out of memory") : 0;
+	return say_why(rc, e);
 }
 
 static void find_pack_behind(struct tree *t, struct unit *u)

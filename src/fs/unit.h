@@ -1,4 +1,4 @@
-/* Inside the tree: units, entries, leaves. Only tree.c, unit.c, layout.c, render.c and cmd.c look in here. */
+/* Inside the tree: units, entries, leaves. For the files of the tree itself, and for commands that go unit by unit. */
 #ifndef MODELFS_UNIT_H
 #define MODELFS_UNIT_H
 
@@ -64,7 +64,7 @@ struct unit {
 	struct note *notes;                    /* under tree->lock */
 	_Atomic uint32_t changes;              /* nanoseconds added to the modification time */
 	_Atomic uint8_t state;
-	_Atomic bool checked;                  /* unit_check() */
+	_Atomic bool checked;                  /* unit_check() has been through */
 	uint8_t depth;
 };
 

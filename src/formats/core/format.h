@@ -84,7 +84,7 @@ struct fault {
 
 /* What an object may ask of the place it lies in. */
 struct surroundings {
-	/* The k-th entry (k from 1) behind the one that holds this object, in the container whose order means something;
+	/* The k-th entry (k from 1) behind the one that holds this object, in the container whose order has meaning;
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 	bool padded;                           /* the object's size may count padding behind it */
@@ -183,7 +183,7 @@ struct format {
 	const char *ext;                       /* of entries, and of raw/whole.EXT; NULL: from extension() */
 	const char *doc;                       /* what the reference page opens with */
 	const char *behind;                    /* extension of what lies behind a lone file of this format, or NULL */
-	uint8_t pack_behind;                   /* a pack so many entries behind goes with an object that found its second
+	uint8_t pack_behind;                   /* a pack so many entries behind goes with an object that found its other
 						* part behind itself; 0: none does */
 	bool be;
 	uint8_t role;

@@ -31,7 +31,7 @@ enum field_flags {
 	FL_NULL = 4                            /* all bits set is shown as null: a missing reference */
 };
 
-struct label { uint32_t value; const char *name; };    /* ends with a NULL name; V_FLAGS: value is the mask of one bit */
+struct label { uint32_t value; const char *name; };    /* ends with a NULL name; V_FLAGS: the mask of one bit */
 struct record;
 
 struct field {
