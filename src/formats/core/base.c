@@ -53,6 +53,27 @@ int err_at(struct err *e, int code, const struct source *src, uint64_t at, const
 	return rc;
 }
 
+int err_line(struct err *e, int code, unsigned line, unsigned column, const char *fmt, ...)
+{
+	char where[48];
+	va_list ap;
+	size_t n;
+
+	if (!e)
+		return -code;
+	if (column)
+		snprintf(where, sizeof where, "line %u, column %u: ", line, column);
+	else
+		snprintf(where, sizeof where, "line %u: ", line);
+	n = strlen(where);
+	e->code = code;
+	memcpy(e->text, where, n);
+	va_start(ap, fmt);
+	vsnprintf(e->text + n, sizeof e->text - n, fmt, ap);
+	va_end(ap);
+	return -code;
+}
+
 int err_nomem(struct err *e)
 {
 	return err_set(e, ENOMEM, "out of memory");

@@ -36,6 +36,8 @@ int err_at(struct err *e, int code, const struct source *src, uint64_t at, const
 int err_vat(struct err *e, int code, const struct source *src, uint64_t at, const char *what, const char *fmt,
 	    va_list ap)
 	PRINTF(6, 0);
+/* "line 14, column 12: TEXT"; both count from 1, column 0: only the line is known. */
+int err_line(struct err *e, int code, unsigned line, unsigned column, const char *fmt, ...) PRINTF(5, 6);
 int err_nomem(struct err *e);
 
 /* True when n items of `each` bytes starting at `at` lie inside `limit` bytes; never overflows. */

@@ -17,6 +17,8 @@ struct doc_ops {
 	void (*field)(struct doc *, const struct field *, bool be, const uint8_t *raw, struct source *src, uint64_t at);
 	void (*rows)(struct doc *, const char *key, const struct record *, bool be, const uint8_t *raw, uint32_t n,
 		     struct source *src, uint64_t at, unsigned style);
+	/* Padding that is zero, so that no view shows it. An editor takes it: it may have been shown before. */
+	void (*pad)(struct doc *, const struct field *, bool be, const uint8_t *raw, struct source *src, uint64_t at);
 	void (*text)(struct doc *, const char *key, const char *value, unsigned style);
 	void (*list)(struct doc *, const char *key, uint32_t n);
 	void (*item)(struct doc *);
@@ -27,7 +29,10 @@ struct doc { const struct doc_ops *ops; };
 enum doc_style {
 	DOC_PLAIN = 0,
 	DOC_DERIVED = 1,                       /* "# derived" behind it */
-	DOC_BLOCK = 2                          /* rows: one line per row instead of one line for all */
+	DOC_BLOCK = 2,                         /* rows: one line per row instead of one line for all */
+	/* rows: their bytes are what is shown, not what lies at src + at. An editor writes none of them: rows that are
+	 * not DOC_DERIVED and differ from what was written are a CHANGE_ROWS for doc_put(). */
+	DOC_SHOWN = 4
 };
 
 #define DOC_TEXT_MAX 4096                      /* longest text of a comment or doc_text(), with its final zero */

@@ -385,13 +385,13 @@ static unsigned distance(struct word a, const char *b)
 	return row[n];
 }
 
-/* The label a misspelt word probably means: at most a third of its letters differ. */
-static const char *nearest(const struct label *l, struct word w)
+const char *label_nearest(const struct label *l, const char *word, size_t n)
 {
-	unsigned best = (unsigned)(w.n + 2) / 3 + 1;
+	struct word w = { word, n };
+	unsigned best = (unsigned)(n + 2) / 3 + 1;
 	const char *name = NULL;
 
-	for (; w.n <= NAME_MAX_ && l->name; l++) {
+	for (; n <= NAME_MAX_ && l->name; l++) {
 		unsigned d = strlen(l->name) <= NAME_MAX_ ? distance(w, l->name) : best;
 
 		if (d < best) {
@@ -402,22 +402,27 @@ static const char *nearest(const struct label *l, struct word w)
 	return name;
 }
 
-static int refuse_name(const struct scan *s, const struct label *l, struct word w)
+struct label_names label_list(const struct label *l)
 {
-	const char *near = nearest(l, w);
-	char names[128];
+	struct label_names names = { "" };
 	size_t n = 0;
 
-	names[0] = '\0';
 	for (const struct label *first = l; l->name; l++) {
-		if (n + strlen(l->name) + sizeof ", ..." > sizeof names) {
-			strcpy(names + n, ", ...");
+		if (n + strlen(l->name) + sizeof ", ..." > sizeof names.text) {
+			strcpy(names.text + n, ", ...");
 			break;
 		}
-		n = (size_t)(stpcpy(stpcpy(names + n, l > first ? ", " : ""), l->name) - names);
+		n = (size_t)(stpcpy(stpcpy(names.text + n, l > first ? ", " : ""), l->name) - names.text);
 	}
-	return err_set(s->e, EINVAL, "\"%s\" is none of %s%s%s", quote(w).text, names, near ? "; nearest is " : "",
-		       near ? near : "");
+	return names;
+}
+
+static int refuse_name(const struct scan *s, const struct label *l, struct word w)
+{
+	const char *near = label_nearest(l, w.p, w.n);
+
+	return err_set(s->e, EINVAL, "\"%s\" is none of %s%s%s", quote(w).text, label_list(l).text,
+		       near ? "; nearest is " : "", near ? near : "");
 }
 
 static int parse_name(const struct field *f, const struct scan *s, struct word w, uint32_t *bits)

@@ -10,6 +10,7 @@
 #include "geo.h"
 #include "schema.h"
 #include "source.h"
+#include "ytree.h"
 
 struct object;
 
@@ -71,7 +72,10 @@ enum role { ROLE_NONE, ROLE_MODEL, ROLE_SKELETON, ROLE_TEXTURES, ROLE_ANIMATIONS
 enum part { PART_OBJECT, PART_MESH, PART_IMAGE, PART_CLIP, PART_BONE, PART_COUNT };
 
 /* Documents beyond the sections' own. index is the mesh, image or clip number. */
-enum doc_kind { DOC_HEADER, DOC_MESH, DOC_IMAGE, DOC_SKELETON, DOC_CLIP };
+enum doc_kind {
+	DOC_HEADER, DOC_MESH, DOC_IMAGE, DOC_SKELETON, DOC_CLIP,
+	DOC_SECTION                            /* index: a section with a `yaml`; only in doc_put and docs of edits */
+};
 
 /* One line of errors.txt. */
 struct fault {
@@ -88,6 +92,21 @@ struct surroundings {
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 	bool padded;                           /* the object's size may count padding behind it */
+
+	/* While an edit is made; else NULL. */
+
+	/* Makes the object's entry (k 0), or the k-th behind it, `size` bytes long and gives its new source, with one
+	 * reference: bytes up to the shorter of both lengths stay, the others are zero. May move later entries of its
+	 * containers: all sources opened before are void then, except those the caller gets here. ENOSPC: "... N bytes
+	 * are missing". */
+	int (*resize)(const struct surroundings *, unsigned k, uint64_t size, struct source **out, struct err *e);
+	/* For a container that is the archive itself: from now on its bytes are those of `moved`, whose source comes
+	 * back in *out with one reference; writes go on through it. `moved` reads the object's source as it is now,
+	 * with all that was written to it. EPERM unless `grow`. */
+	int (*rebase)(const struct surroundings *, struct source *moved, struct source **out, struct err *e);
+	/* A line for the log: what had to be guessed or rounded. */
+	void (*say)(const struct surroundings *, const char *text);
+	bool grow;                             /* -o grow: containers may move their own later data */
 };
 
 /* Immutable once opened, so that threads can share it: hooks other than open and list allocate from the arena they are
@@ -131,6 +150,26 @@ int object_section_doc(struct object *o, unsigned s, struct doc *d, struct err *
 /* What `modelfs verify` checks of an object: each shown value through its text and back, then the format's own. */
 int object_verify(struct object *o, struct err *e);
 
+/* What value by value editing of a document could not do, for doc_put(). */
+enum doc_change_kind {
+	CHANGE_TEXT,                           /* a doc_text() that is not derived has another text */
+	CHANGE_ROWS,                           /* doc_rows() or a record list of another length */
+	CHANGE_LIST,                           /* doc_list() of another length */
+	CHANGE_KEY                             /* a key that the document does not say */
+};
+#define DOC_DEPTH 4u                           /* lists inside lists */
+struct doc_change {
+	uint8_t kind, depth;
+	bool taken;                            /* doc_put() sets it: done, or not to be done */
+	uint32_t item[DOC_DEPTH];              /* numbers of the list items around it, outermost first; depth of them */
+	const char *key;                       /* "" when the document itself is the list */
+	const struct ynode *value;
+};
+
+/* The hooks that write get an object opened over an edit: what they write to its sources goes into the plan and can be
+ * read back at once, but the object's own tables stay as they were when it was opened. Each writes only bytes whose
+ * meaning changed. Errors: EINVAL and what cannot be, with its number; EPERM; ENOSPC; EFBIG past a limit of the format.
+ */
 struct model_ops {
 	/* Reads header and tables, sets variant and priv, notes faults. */
 	int (*open)(struct object *, struct err *);
@@ -144,7 +183,33 @@ struct model_ops {
 	int (*image)(struct object *, uint32_t i, struct geo_image *out, struct arena *, struct err *);
 	/* Decodes everything, encodes it again and compares with the bytes; EILSEQ and the first difference. */
 	int (*verify)(struct object *, struct err *);
+
+	/* Writing; NULL: that cannot be written. */
+
+	/* Before values are written one by one: takes keys out of the text that another key of it stands for. */
+	int (*doc_tree)(struct object *, unsigned kind, uint32_t index, struct ynode *root, struct err *);
+	/* After values were written one by one: the n changes left over. A change that is not `taken` is refused as
+	 * unknown by the caller. */
+	int (*doc_put)(struct object *, unsigned kind, uint32_t index, const struct ynode *root,
+		       struct doc_change *change, unsigned n, struct err *);
+	int (*mesh_put)(struct object *, uint32_t mesh, const struct geo_put *, struct err *);
+	int (*weights_put)(struct object *, uint32_t mesh, const struct geo_weights *, struct err *);
+	/* Of the right size, or EINVAL "512x512 needed, got 500x500". rgba is set; indexed and palette too when the
+	 * file had a palette. */
+	int (*image_put)(struct object *, uint32_t i, const struct geo_image *, struct err *);
+	/* What is wrong across records (numbers that lead nowhere), of an object that could be opened; EINVAL. An edit
+	 * is refused that makes a sound object one that fails here. */
+	int (*check)(struct object *, struct err *);
 };
+
+/* A line for the log of the edit the object was opened for; nothing outside one. */
+void object_say(const struct object *o, const char *fmt, ...) PRINTF(2, 3);
+/* Makes the entry (part 0) or what lies behind it (part 1) `size` bytes long; o->src or o->behind is replaced. EROFS
+ * outside an edit. Sources and spans taken from the object before are void. */
+int object_resize(struct object *o, unsigned part, uint64_t size, struct err *e);
+/* Writes n bytes of a part where they differ from what is there: runs of equal bytes are left alone. */
+int object_patch(struct object *o, unsigned part, uint64_t at, const void *bytes, size_t n, const char *what,
+		 struct err *e);
 
 /* ---- containers ------------------------------------------------------------------------------------------------- */
 
@@ -165,6 +230,11 @@ struct container_ops {
 	int (*verify)(struct object *, const struct entries *, struct err *);  /* the table, encoded again */
 	/* For `modelfs info`: what there is to say beyond counts. */
 	int (*info)(struct object *, const struct entries *, struct doc *d, struct err *);
+	/* Makes entry i `size` bytes long, in an object opened over an edit: bytes up to the shorter length stay, new
+	 * ones are zero. Uses the container's slack, then asks o->around->resize for more of its own; moves later
+	 * entries where the format has to; writes the table through o->src and brings *v up to date. ENOSPC names the
+	 * bytes missing. */
+	int (*resize)(struct object *, struct entries *v, uint32_t i, uint64_t size, struct err *);
 	const struct cipher *cipher;
 	/* Whether an entry of unknown contents that begins with these 4 bytes is stored without the cipher. */
 	bool (*stored_plain)(const uint8_t raw[4]);

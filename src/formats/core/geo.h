@@ -42,6 +42,49 @@ struct geo_mesh {
 	float *weight;
 };
 
+/* ---- edited geometry ------------------------------------------------------------------------------------------------
+ *
+ * A number as a text gave it. The text may have been rounded when it was printed: the value meant lies within `slack` of
+ * v (half a unit of the last digit printed). */
+struct geo_number { double v; float slack; };
+
+/* Whether the value that is shown now could have been printed as that number: then nobody changed it. */
+static inline bool geo_stays(struct geo_number given, float shown)
+{
+	double off = given.v - (double)shown, slack = given.slack;
+
+	/* What was rounded may have been our text of the value, the shortest that means it and half a unit in the last
+	 * place away from it. */
+	if (slack > 0)
+		slack += (shown < 0 ? -shown : shown) * 0x1p-24;
+	return (float)given.v == shown || (off <= slack && -off <= slack);
+}
+
+struct geo_corner { uint32_t v, uv, normal; };         /* numbers from 0; uv and normal may be GEO_NONE */
+
+/* What somebody wants a mesh to be. Lines count from 1, for messages. Arrays belong to the caller's arena. */
+struct geo_put {
+	uint32_t nvertices, nuvs, nnormals, nfaces;
+	struct geo_number (*position)[3];
+	struct geo_number (*colour)[3];        /* 0..1; [v][0].v is NaN where the vertex gives none; NULL: none does */
+	struct geo_number (*uv)[2];            /* top-down, as stored: an OBJ's v has been turned */
+	struct geo_number (*normal)[3];        /* as given, of any length */
+	struct geo_corner (*face)[3];          /* triangles, in the order of the text; polygons as fans */
+	uint32_t *group;                       /* of each face: K of `g group_K`; GEO_NONE */
+	int32_t *material;                     /* of each face: K of `usemtl material_K`; -1 */
+	unsigned *vertex_line, *face_line;
+	bool foreign_normals;                  /* the file was written by another program: see views.md 4 */
+};
+
+/* Weights of all vertices of a mesh, in the order of its v lines: vertex i has npairs[i] pairs from first[i] on. */
+struct geo_weights {
+	uint32_t nvertices;
+	uint32_t *npairs, *first;
+	int32_t *joint;                        /* bone; -1: null */
+	struct geo_number *weight;
+	unsigned *line;                        /* of each vertex */
+};
+
 struct geo_material {
 	const char *name;                      /* of usemtl; belongs to the arena */
 	float colour[4];                       /* factor, 0..1 */

@@ -1,5 +1,6 @@
 /* What every opened entry has in common: detection, opening, faults, sections, gaps. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,4 +236,57 @@ struct source *entry_source(struct source *src, const struct format *container, 
 	out = src_blocks(slice, container->container->cipher, entry->key);
 	src_put(slice);
 	return out;
+}
+
+/* ---- editing ---- */
+
+void object_say(const struct object *o, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	if (!o->around || !o->around->say)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	o->around->say(o->around, text);
+}
+
+int object_resize(struct object *o, unsigned part, uint64_t size, struct err *e)
+{
+	struct source **held = part ? &o->behind : &o->src, *fresh;
+	int rc;
+
+	if (!o->around || !o->around->resize)
+		return err_set(e, EROFS, "the entry cannot change its size here");
+	rc = o->around->resize(o->around, part, size, &fresh, e);
+	if (rc)
+		return rc;
+	src_put(*held);
+	*held = fresh;
+	return 0;
+}
+
+int object_patch(struct object *o, unsigned part, uint64_t at, const void *bytes, size_t n, const char *what,
+		 struct err *e)
+{
+	struct source *src = object_part(o, part);
+	const uint8_t *p = bytes;
+	uint8_t old[4096];
+	size_t piece, i, run;
+	int rc = src ? src_inside(src, at, n, what, e) : err_set(e, EBADMSG, "%s is not there", what);
+
+	for (; n && !rc; n -= piece, p += piece, at += piece) {
+		piece = n < sizeof old ? n : sizeof old;
+		rc = src_read(src, old, piece, at, what, e);
+		for (i = 0; i < piece && !rc; i += run) {
+			bool same = old[i] == p[i];
+
+			for (run = 1; i + run < piece && (old[i + run] == p[i + run]) == same; run++)
+				;
+			rc = same ? 0 : src_write(src, p + i, run, at + i, what, e);
+		}
+	}
+	return rc;
 }

@@ -114,6 +114,12 @@ bool field_shown(const struct field *f, const uint8_t *raw);
 void field_print(const struct field *f, bool be, const uint8_t *raw, struct buf *out);
 int field_parse(const struct field *f, bool be, uint8_t *raw, const char *text, size_t n, struct err *e);
 
+/* The label a misspelt word probably means: at most a third of its letters differ. NULL: none is near. */
+const char *label_nearest(const struct label *l, const char *word, size_t n);
+/* Their names, separated by commas, as many as a message has room for. */
+struct label_names { char text[128]; };
+struct label_names label_list(const struct label *l);
+
 /* Record -> decoded struct and back. Members of INLINE records are members of the same struct. Encoding writes over
  * `raw`, so bytes without a member stay. */
 void rec_decode(const struct record *r, bool be, const uint8_t *raw, void *out);

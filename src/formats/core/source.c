@@ -13,6 +13,7 @@
 
 /* A coded range is decrypted in the caller's buffer; only the units cut at its ends need room of their own. */
 #define UNIT_MAX 16u
+#define WRITE_PIECE 4096u                      /* bytes encrypted at once; a multiple of every unit */
 
 struct source *src_ref(struct source *src)
 {
@@ -54,6 +55,38 @@ int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *w
 		return rc;
 	rc = src_pread(src, buf, n, at);
 	return rc ? err_at(e, -rc, src, at, what, "%s", strerror(-rc)) : 0;
+}
+
+int src_pwrite(struct source *src, const void *buf, size_t n, uint64_t at)
+{
+	if (!span_ok(src->size, at, n, 1))
+		return -EBADMSG;
+	if (!src->ops->pwrite)
+		return -EROFS;
+	return n ? src->ops->pwrite(src, buf, n, at) : 0;
+}
+
+int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e)
+{
+	int rc = src_inside(src, at, n, what, e);
+
+	if (rc)
+		return rc;
+	rc = src_pwrite(src, buf, n, at);
+	return rc ? err_at(e, -rc, src, at, what, "%s", strerror(-rc)) : 0;
+}
+
+int src_clear(struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e)
+{
+	static const uint8_t zeros[WRITE_PIECE];
+	int rc = src_inside(src, at, n, what, e);
+	size_t piece;
+
+	for (; n && !rc; n -= piece, at += piece) {
+		piece = n < sizeof zeros ? (size_t)n : sizeof zeros;
+		rc = src_write(src, zeros, piece, at, what, e);
+	}
+	return rc;
 }
 
 const void *src_map(struct source *src, size_t n, uint64_t at)
@@ -231,6 +264,21 @@ struct source *src_memory(const void *p, size_t n)
 	return m ? &m->s : NULL;
 }
 
+static int zeros_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	(void)s;
+	(void)at;
+	memset(buf, 0, n);
+	return 0;
+}
+
+static const struct source_ops zeros_ops = { .pread = zeros_pread };
+
+struct source *src_zeros(uint64_t n)
+{
+	return new_source(sizeof(struct source), &zeros_ops, NULL, n);
+}
+
 /* ---- slice ---- */
 
 struct slice_source { struct source s; uint64_t at; };
@@ -245,12 +293,19 @@ static const void *slice_map(struct source *s, size_t n, uint64_t at)
 	return src_map(s->parent, n, ((struct slice_source *)s)->at + at);
 }
 
+static int slice_pwrite(struct source *s, const void *buf, size_t n, uint64_t at)
+{
+	return src_pwrite(s->parent, buf, n, ((struct slice_source *)s)->at + at);
+}
+
 static uint64_t slice_where(const struct source *s, uint64_t at)
 {
 	return src_where(s->parent, ((const struct slice_source *)s)->at + at);
 }
 
-static const struct source_ops slice_ops = { .pread = slice_pread, .map = slice_map, .where = slice_where };
+static const struct source_ops slice_ops = {
+	.pread = slice_pread, .map = slice_map, .pwrite = slice_pwrite, .where = slice_where,
+};
 
 struct source *src_slice(struct source *parent, uint64_t at, uint64_t n)
 {
@@ -287,28 +342,80 @@ static int blocks_unit(struct blocks_source *b, uint8_t *p, size_t n, uint64_t a
 	return rc;
 }
 
+/* A range in three parts: the end of a unit, whole units, the beginning of one. */
+struct parts { size_t head, whole, tail; };
+
+static struct parts split(unsigned unit, size_t n, uint64_t at)
+{
+	struct parts p = { .head = (unit - at % unit) % unit };
+
+	p.head = p.head < n ? p.head : n;
+	p.whole = (n - p.head) / unit * unit;
+	p.tail = n - p.head - p.whole;
+	return p;
+}
+
 static int blocks_pread(struct source *s, void *buf, size_t n, uint64_t at)
 {
 	struct blocks_source *b = (struct blocks_source *)s;
-	size_t unit = b->cipher->unit, head = (unit - at % unit) % unit, whole;
+	struct parts part = split(b->cipher->unit, n, at);
 	uint8_t *p = buf;
+	int rc = part.head ? blocks_unit(b, p, part.head, at) : 0;
+
+	p += part.head;
+	at += part.head;
+	if (!rc && part.whole) {
+		rc = src_pread(s->parent, p, part.whole, at);
+		if (!rc)
+			b->cipher->decrypt(b->key, at, p, part.whole);
+	}
+	if (!rc && part.tail)
+		rc = blocks_unit(b, p + part.whole, part.tail, at + part.whole);
+	return rc;
+}
+
+/* Part of one unit: the unit is read, changed and encrypted again, as far as the run has it. */
+static int blocks_put_unit(struct blocks_source *b, const uint8_t *p, size_t n, uint64_t at)
+{
+	uint64_t unit = b->cipher->unit, start = at / unit * unit;
+	uint8_t room[UNIT_MAX] = { 0 };
+	uint64_t have = b->s.size - start < unit ? b->s.size - start : unit;
+	int rc = src_pread(b->s.parent, room, (size_t)have, start);
+
+	if (rc)
+		return rc;
+	b->cipher->decrypt(b->key, start, room, (size_t)unit);
+	memcpy(room + (at - start), p, n);
+	b->cipher->encrypt(b->key, start, room, (size_t)unit);
+	return src_pwrite(b->s.parent, room, (size_t)have, start);
+}
+
+static int blocks_put_whole(struct blocks_source *b, const uint8_t *p, size_t n, uint64_t at)
+{
+	uint8_t room[WRITE_PIECE];
+	size_t part;
 	int rc = 0;
 
-	if (head) {
-		head = head < n ? head : n;
-		rc = blocks_unit(b, p, head, at);
-		p += head;
-		at += head;
-		n -= head;
+	for (; n && !rc; n -= part, p += part, at += part) {
+		part = n < sizeof room ? n : sizeof room;
+		memcpy(room, p, part);
+		b->cipher->encrypt(b->key, at, room, part);
+		rc = src_pwrite(b->s.parent, room, part, at);
 	}
-	whole = n / unit * unit;
-	if (!rc && whole) {
-		rc = src_pread(s->parent, p, whole, at);
-		if (!rc)
-			b->cipher->decrypt(b->key, at, p, whole);
-	}
-	if (!rc && n > whole)
-		rc = blocks_unit(b, p + whole, n - whole, at + whole);
+	return rc;
+}
+
+static int blocks_pwrite(struct source *s, const void *buf, size_t n, uint64_t at)
+{
+	struct blocks_source *b = (struct blocks_source *)s;
+	struct parts part = split(b->cipher->unit, n, at);
+	const uint8_t *p = buf;
+	int rc = part.head ? blocks_put_unit(b, p, part.head, at) : 0;
+
+	if (!rc)
+		rc = blocks_put_whole(b, p + part.head, part.whole, at + part.head);
+	if (!rc && part.tail)
+		rc = blocks_put_unit(b, p + part.head + part.whole, part.tail, at + part.head + part.whole);
 	return rc;
 }
 
@@ -317,7 +424,7 @@ static uint64_t blocks_where(const struct source *s, uint64_t at)
 	return src_where(s->parent, at);
 }
 
-static const struct source_ops blocks_ops = { .pread = blocks_pread, .where = blocks_where };
+static const struct source_ops blocks_ops = { .pread = blocks_pread, .pwrite = blocks_pwrite, .where = blocks_where };
 
 struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key)
 {
@@ -328,4 +435,123 @@ struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_
 		b->key = key;
 	}
 	return b ? &b->s : NULL;
+}
+
+/* The inverse. A unit that the end of the source cuts off is padded with zeros, as a run of the cipher pads it. */
+
+static int coded_unit(struct blocks_source *b, uint8_t *p, size_t n, uint64_t at)
+{
+	uint64_t unit = b->cipher->unit, start = at / unit * unit;
+	uint8_t room[UNIT_MAX] = { 0 };
+	uint64_t have = b->s.size - start < unit ? b->s.size - start : unit;
+	int rc = src_pread(b->s.parent, room, (size_t)have, start);
+
+	if (!rc) {
+		b->cipher->encrypt(b->key, start, room, (size_t)unit);
+		memcpy(p, room + (at - start), n);
+	}
+	return rc;
+}
+
+static int coded_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	struct blocks_source *b = (struct blocks_source *)s;
+	struct parts part = split(b->cipher->unit, n, at);
+	uint8_t *p = buf;
+	int rc = part.head ? coded_unit(b, p, part.head, at) : 0;
+
+	p += part.head;
+	at += part.head;
+	if (!rc && part.whole) {
+		rc = src_pread(s->parent, p, part.whole, at);
+		if (!rc)
+			b->cipher->encrypt(b->key, at, p, part.whole);
+	}
+	if (!rc && part.tail)
+		rc = coded_unit(b, p + part.whole, part.tail, at + part.whole);
+	return rc;
+}
+
+static const struct source_ops coded_ops = { .pread = coded_pread, .where = blocks_where };
+
+struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key)
+{
+	struct blocks_source *b = new_source(sizeof *b, &coded_ops, parent, parent->size);
+
+	if (b) {
+		b->cipher = c;
+		b->key = key;
+	}
+	return b ? &b->s : NULL;
+}
+
+/* ---- pieces ---- */
+
+struct pieces_source { struct source s; uint32_t n; struct source **piece; uint64_t *end; };
+
+/* The piece that byte `at` lies in. */
+static uint32_t find_piece(const struct pieces_source *s, uint64_t at)
+{
+	uint32_t low = 0, high = s->n - 1;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->end[mid] > at)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+static int pieces_pread(struct source *src, void *buf, size_t n, uint64_t at)
+{
+	struct pieces_source *s = (struct pieces_source *)src;
+	uint8_t *p = buf;
+	size_t part;
+	int rc = 0;
+
+	for (uint32_t i = find_piece(s, at); n && !rc; i++) {
+		uint64_t left = s->end[i] - at;
+
+		part = left < n ? (size_t)left : n;
+		rc = src_pread(s->piece[i], p, part, s->piece[i]->size - left);
+		p += part;
+		at += part;
+		n -= part;
+	}
+	return rc;
+}
+
+static void pieces_close(struct source *src)
+{
+	struct pieces_source *s = (struct pieces_source *)src;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		src_put(s->piece[i]);
+	free(s->piece);
+	free(s->end);
+}
+
+static const struct source_ops pieces_ops = { .pread = pieces_pread, .close = pieces_close };
+
+struct source *src_pieces(struct source *const *piece, uint32_t n)
+{
+	struct pieces_source *s = new_source(sizeof *s, &pieces_ops, NULL, 0);
+
+	if (!s)
+		return NULL;
+	s->piece = malloc((n + (size_t)1) * sizeof(struct source *));
+	s->end = malloc((n + (size_t)1) * sizeof(uint64_t));
+	for (uint32_t i = 0; i < n && s->piece && s->end; i++) {
+		s->piece[i] = src_ref(piece[i]);
+		s->end[i] = s->s.size += piece[i]->size;
+		s->n++;
+	}
+	if (!s->piece || !s->end) {
+		src_put(&s->s);
+		return NULL;
+	}
+	return &s->s;
 }

@@ -1,8 +1,9 @@
 /* Byte sources: every byte modelfs shows is read with a positioned read through a chain of them.
  *
- * A source is immutable and reference-counted; any thread may read it. The chain ends in a file of the archive (or in
- * memory, for tests); a slice adds an offset, coded blocks decrypt what they read. Nothing above knows how deep an
- * entry is nested. */
+ * A source is reference-counted and its size never changes; any thread may read it. The chain ends in a file of the
+ * archive (or in memory, for tests); a slice adds an offset, coded blocks decrypt what they read. Nothing above knows how
+ * deep an entry is nested. An edit opens the chain anew over an overlay of the file: what is written goes down the chain
+ * into a plan (plan.h), and what is read shows it at once. */
 #ifndef MODELFS_SOURCE_H
 #define MODELFS_SOURCE_H
 
@@ -13,6 +14,8 @@ struct source_ops {
 	int (*pread)(struct source *, void *buf, size_t n, uint64_t at);
 	/* The same bytes where they already lie, or NULL. Valid while the source is. See src_map(). */
 	const void *(*map)(struct source *, size_t n, uint64_t at);
+	/* Changes n bytes at `at`, which lie inside the source; NULL: it cannot be written. 0 or a negative errno. */
+	int (*pwrite)(struct source *, const void *buf, size_t n, uint64_t at);
 	/* The offset in the archive file of byte `at`, for messages. */
 	uint64_t (*where)(const struct source *, uint64_t at);
 	void (*close)(struct source *);
@@ -37,6 +40,11 @@ struct cipher {
 struct source *src_slice(struct source *parent, uint64_t at, uint64_t n);      /* [at, at + n) must lie in parent */
 struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key);
 struct source *src_memory(const void *p, size_t n);                            /* borrows p */
+struct source *src_zeros(uint64_t n);
+/* The inverse of src_blocks(): what parent holds, encrypted. Read-only. */
+struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key);
+/* Sources one behind the other; pieces are held. Read-only. size is the sum of theirs. */
+struct source *src_pieces(struct source *const *piece, uint32_t n);
 
 /* A regular file or block device, opened for reading. */
 int src_file(const char *path, struct source **out, struct err *e);
@@ -51,6 +59,14 @@ int src_pread(struct source *src, void *buf, size_t n, uint64_t at);
 int src_inside(const struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e);
 /* src_pread(); the error says that `what` could not be read, where and why. */
 int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *what, struct err *e);
+
+/* Changes n bytes. Only a chain that ends in an overlay (plan.h) can be written; EROFS for others. EBADMSG when the range
+ * is not inside the source. Encrypted blocks are encrypted again, as many whole units as the range touches. */
+int src_pwrite(struct source *src, const void *buf, size_t n, uint64_t at);
+/* src_pwrite(); the error says that `what` could not be written, where and why. */
+int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e);
+/* src_write() of n zeros. */
+int src_clear(struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e);
 
 /* The bytes of a plain range in the mapped archive, or NULL when they must be read. Only for handing to the kernel in
  * one system call: if the file was cut meanwhile, the call fails with EFAULT, while touching the bytes would kill. */
