@@ -8,24 +8,22 @@
  *
  * The number of parameters follows from the section's size; the count word disagrees in a few files and is kept. Links
  * between bones are shown as they are stored, with a line in errors.txt where they cannot be right. */
+#include "ahi.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bytes.h"
-#include "format.h"
 #include "mhpbytes.h"
 
 #define HEADER_SIZE 0x18u                      /* with the head of the parameter section */
 #define PARAMETERS_AT 0x0cu
 #define PARAMETERS_HEAD 12u
-#define BONE_MHFU 0x10cu
-#define BONE_MHP3RD 0x5cu
 #define MAGIC_MHFU 0xc0000000u
 #define MAGIC_MHP3RD 0x80000000u
 #define BONE_TAG 0x4000u                       /* upper half of a bone's first word */
-#define NAME_SIZE 8u
 #define PIECE 4096u                            /* bytes of bones read at once */
 #define MOST_BONES 65536u
 #define MOST_PARAMETERS 65536u
@@ -35,14 +33,6 @@
 
 struct ahi_header { uint32_t magic, section_count, size, parameter_tag, parameter_count, parameter_size; };
 struct ahi_parameter { uint32_t parameter; };
-struct ahi_bone {
-	uint32_t tag, unknown_04, section_size;
-	int32_t index, parent, first_child, next_sibling;
-	float scale[4], rotation[4], offset[4];
-	int32_t link;
-	uint32_t part;
-	char name[NAME_SIZE];
-};
 
 #define S struct ahi_header
 static const struct field header_fields[] = {
@@ -64,34 +54,41 @@ static const struct field parameter_fields[] = {
 static const struct record parameter_record = RECORD("parameter", "Parameter of a skeleton", 4, parameter_fields);
 
 #define S struct ahi_bone
-static const struct field bone_fields[] = {            /* the 0x54 bytes both games share */
-	I32(S, parent, 0x10, "Bone that this one hangs on; null for a root", .flags = FL_NULL),
+static const struct field bone_fields[] = {            /* the 0x54 bytes both games share, without the parent */
 	F32N(S, scale, 0x1c, 4, "Scale x, y, z, and 1"),
 	F32N(S, rotation, 0x2c, 4, "Euler angles x, y, z in radians, and 1"),
 	F32N(S, offset, 0x3c, 4, "Distance from the parent in model units x, y, z, and 1"),
 	U32(S, part, 0x50, "MHFU: part of the animations that drives the bone; MHP3rd: 0"),
 	I32(S, link, 0x4c, "Kind 2: an earlier bone; else null", .flags = FL_NULL),
-	I32(S, first_child, 0x14, "First bone that hangs on this one", .flags = FL_NULL | FL_DERIVED),
-	I32(S, next_sibling, 0x18, "Next bone that hangs on the same parent", .flags = FL_NULL | FL_DERIVED),
+	I32(S, first_child, 0x14, "First bone that hangs on this one; follows from the parents", .flags = FL_NULL | FL_HIDDEN),
+	I32(S, next_sibling, 0x18, "Next bone that hangs on the same parent; likewise", .flags = FL_NULL | FL_HIDDEN),
 	I32(S, index, 0x0c, "Number of the bone", .flags = FL_DERIVED),
 	U32(S, tag, 0x00, "0x40000000 + kind (1, 2, 3)", .view = V_HEX),
 	U32(S, unknown_04, 0x04, "Always 1"),
 	U32(S, section_size, 0x08, "Bytes of the bone", .flags = FL_HIDDEN),
 };
-static const struct record bone_record = RECORD("bone", "What the bones of both games share", 0x54, bone_fields);
-static const struct field bone_mhfu_fields[] = {
+#define PARENT I32(S, parent, AHI_PARENT, "Bone that this one hangs on; null for a root", .flags = FL_NULL)
+static const struct record bone_record = RECORD("bone", "What the bones of both games share", AHI_SHARED, bone_fields);
+static const struct field bone_rest_fields[] = {
 	INLINE(0x00, &bone_record),
-	PAD("zero_54", 0x54, 0xb8),
+	PAD("zero_54", AHI_SHARED, AHI_BONE_MHFU - AHI_SHARED),
+};
+static const struct record bone_rest =
+	RECORD("rest", "What is written value by value", AHI_BONE_MHFU, bone_rest_fields);
+static const struct field bone_mhfu_fields[] = {
+	PARENT,
+	INLINE(0x00, &bone_rest),
 };
 static const struct field bone_mhp3rd_fields[] = {
-	TEXT(S, name, 0x54, NAME_SIZE, "Name"),
+	TEXT(S, name, AHI_NAME, AHI_NAME_SIZE, "Name"),
+	PARENT,
 	INLINE(0x00, &bone_record),
 };
 #undef S
 static const struct record bone_mhfu =
-	RECORD("bone mhfu", "Bone of Freedom Unite", BONE_MHFU, bone_mhfu_fields);
+	RECORD("bone mhfu", "Bone of Freedom Unite", AHI_BONE_MHFU, bone_mhfu_fields);
 static const struct record bone_mhp3rd =
-	RECORD("bone mhp3rd", "Bone of Portable 3rd", BONE_MHP3RD, bone_mhp3rd_fields);
+	RECORD("bone mhp3rd", "Bone of Portable 3rd", AHI_BONE_MHP3RD, bone_mhp3rd_fields);
 
 #define SECTIONS(bone) { \
 	{ "header", "Magic, counts and the parameter section", SECTION_BYTES, NULL, NULL }, \
@@ -131,12 +128,6 @@ static int probe(struct probe *p)
 
 /* ---- opening ---- */
 
-struct skeleton {
-	uint32_t nparameters, nbones, bone_size;
-	uint32_t noted;
-	uint64_t bones_at;
-};
-
 static const struct record *record_of(const struct object *o)
 {
 	return o->variant->sections[1].record;
@@ -145,7 +136,7 @@ static const struct record *record_of(const struct object *o)
 PRINTF(3, 4)
 static void note_bone(struct object *o, uint32_t i, const char *fmt, ...)
 {
-	struct skeleton *s = o->priv;
+	struct ahi_skeleton *s = o->priv;
 	char what[24];
 	struct err why;
 	va_list ap;
@@ -161,10 +152,10 @@ static void note_bone(struct object *o, uint32_t i, const char *fmt, ...)
 /* False when the bone's size is wrong: then nobody knows where the next one begins. */
 static bool check_bone(struct object *o, uint32_t i, uint32_t n, const uint8_t *raw)
 {
-	const struct skeleton *s = o->priv;
+	const struct ahi_skeleton *s = o->priv;
 	struct ahi_bone b = { 0 };
 
-	rec_decode(&bone_record, false, raw, &b);
+	rec_decode(record_of(o), false, raw, &b);
 	if (b.section_size != s->bone_size) {
 		note_bone(o, i, "section of %u bytes, expected %u; of %u bones this and the later ones cannot be found",
 			  b.section_size, s->bone_size, n);
@@ -184,7 +175,7 @@ static bool check_bone(struct object *o, uint32_t i, uint32_t n, const uint8_t *
 /* The bones that are there, up to the first that cannot be one. */
 static int find_bones(struct object *o, uint32_t n, struct err *e)
 {
-	struct skeleton *s = o->priv;
+	struct ahi_skeleton *s = o->priv;
 	uint64_t room = (o->src->size - s->bones_at) / s->bone_size;
 	uint32_t most = n < room ? n : (uint32_t)room, each = PIECE / s->bone_size, got;
 	uint8_t raw[PIECE];
@@ -230,7 +221,7 @@ static int check_header(struct object *o, const struct ahi_header *h, struct err
 /* Damage that leaves bones to show. */
 static void note_header(struct object *o, const struct ahi_header *h)
 {
-	const struct skeleton *s = o->priv;
+	const struct ahi_skeleton *s = o->priv;
 	uint64_t end = s->bones_at + (uint64_t)s->nbones * s->bone_size;
 	struct err why;
 
@@ -249,7 +240,7 @@ static int open_skeleton(struct object *o, struct err *e)
 {
 	uint8_t raw[HEADER_SIZE];
 	struct ahi_header h;
-	struct skeleton *s;
+	struct ahi_skeleton *s;
 	int rc = src_read(o->src, raw, sizeof raw, 0, "skeleton header", e);
 
 	if (rc)
@@ -263,7 +254,7 @@ static int open_skeleton(struct object *o, struct err *e)
 		return err_nomem(e);
 	s->nparameters = (h.parameter_size - PARAMETERS_HEAD) / 4;
 	s->bones_at = PARAMETERS_AT + h.parameter_size;
-	s->bone_size = h.magic == MAGIC_MHFU ? BONE_MHFU : BONE_MHP3RD;
+	s->bone_size = h.magic == MAGIC_MHFU ? AHI_BONE_MHFU : AHI_BONE_MHP3RD;
 	o->priv = s;
 	o->variant = &variants[h.magic == MAGIC_MHP3RD];
 	if (h.section_count)
@@ -275,12 +266,12 @@ static int open_skeleton(struct object *o, struct err *e)
 
 static uint32_t count(const struct object *o, unsigned part)
 {
-	return part == PART_BONE ? ((const struct skeleton *)o->priv)->nbones : 0;
+	return part == PART_BONE ? ((const struct ahi_skeleton *)o->priv)->nbones : 0;
 }
 
 static int locate(const struct object *o, unsigned section, struct span *out)
 {
-	const struct skeleton *s = o->priv;
+	const struct ahi_skeleton *s = o->priv;
 
 	*out = section ? (struct span){ s->bones_at, (uint64_t)s->nbones * s->bone_size, 0 } :
 			 (struct span){ 0, s->bones_at, 0 };
@@ -289,37 +280,46 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 
 /* ---- documents ---- */
 
-/* What may follow the end of a name is left over from a longer one; it is no part of the name. */
-static void cut_name(uint8_t raw[BONE_MHP3RD])
-{
-	uint8_t *name = raw + BONE_MHP3RD - NAME_SIZE, *end = memchr(name, 0, NAME_SIZE);
+struct saying { const struct record *r; struct doc *d; struct buf *text; };
 
-	if (end)
-		memset(end, 0, (size_t)(name + NAME_SIZE - end));
+/* A value that doc_put() writes: a name because it ends before its field does, a parent because links follow it. */
+static void say_value(const struct saying *s, const char *name, const uint8_t *raw)
+{
+	struct field f;
+
+	s->text->len = 0;
+	if (rec_field(s->r, name, &f))
+		field_print(&f, false, raw, s->text);
+	buf_char(s->text, 0);
+	doc_text(s->d, name, DOC_PLAIN, "%s", s->text->bad ? "" : (const char *)s->text->p);
 }
 
-struct saying { const struct record *r; struct doc *d; };
+/* What may follow the end of a name is left over from a longer one; it is no part of the name. */
+static void say_name(const struct saying *s, const uint8_t *raw)
+{
+	uint8_t cut[AHI_BONE_MHP3RD] = { 0 };
+
+	memcpy(cut + AHI_NAME, raw + AHI_NAME, strnlen((const char *)raw + AHI_NAME, AHI_NAME_SIZE));
+	say_value(s, "name", cut);
+}
 
 static int describe_bone(void *ctx, uint32_t i, const uint8_t *raw, struct source *src, uint64_t at)
 {
 	const struct saying *s = ctx;
-	uint8_t named[BONE_MHP3RD];
 
 	doc_item(s->d);
-	if (s->r == &bone_mhp3rd) {
-		memcpy(named, raw, sizeof named);
-		cut_name(named);
-		raw = named;
-	} else {
+	if (s->r == &bone_mhp3rd)
+		say_name(s, raw);
+	else
 		doc_text(s->d, "name", DOC_DERIVED, "bone_%u", i);
-	}
-	doc_record(s->d, s->r, false, raw, src, at);
+	say_value(s, "parent", raw);
+	doc_record(s->d, s->r == &bone_mhp3rd ? &bone_record : &bone_rest, false, raw, src, at);
 	return 0;
 }
 
 static int describe_parameters(struct object *o, struct doc *d, struct err *e)
 {
-	const struct skeleton *s = o->priv;
+	const struct ahi_skeleton *s = o->priv;
 	struct arena a = { 0 };
 	const uint8_t *raw;
 	int rc = object_read(o, &a, HEADER_SIZE, (uint64_t)s->nparameters * 4, "parameters", &raw, e);
@@ -333,8 +333,9 @@ static int describe_parameters(struct object *o, struct doc *d, struct err *e)
 
 static int doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, struct err *e)
 {
-	const struct skeleton *s = o->priv;
-	struct saying saying = { record_of(o), d };
+	const struct ahi_skeleton *s = o->priv;
+	struct buf text = { 0 };
+	struct saying saying = { record_of(o), d, &text };
 	int rc;
 
 	(void)index;
@@ -348,6 +349,8 @@ static int doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, s
 	doc_list(d, "bones", s->nbones);
 	rc = s->nbones ? object_section_records(o, 1, describe_bone, &saying, e) : 0;
 	doc_end(d);
+	rc = !rc && text.bad ? err_nomem(e) : rc;
+	buf_free(&text);
 	return rc;
 }
 
@@ -359,14 +362,14 @@ static int verify_bone(void *ctx, uint32_t i, const uint8_t *raw, struct source 
 {
 	const struct checking *c = ctx;
 	const struct record *r = record_of(c->o);
-	uint8_t again[BONE_MHFU] = { 0 };
+	uint8_t again[AHI_BONE_MHFU] = { 0 };
 	struct ahi_bone b;
 	char what[24];
 
 	snprintf(what, sizeof what, "bone %u", i);
 	rec_decode(r, false, raw, &b);
 	if (r == &bone_mhfu)
-		memcpy(again + bone_record.size, raw + bone_record.size, BONE_MHFU - bone_record.size);
+		memcpy(again + AHI_SHARED, raw + AHI_SHARED, AHI_BONE_MHFU - AHI_SHARED);
 	rec_encode(r, false, &b, again);
 	return mhp_same(src, at, what, raw, again, r->size, c->e);
 }
@@ -374,7 +377,7 @@ static int verify_bone(void *ctx, uint32_t i, const uint8_t *raw, struct source 
 /* The sizes and counts of a sound skeleton follow from its bones and parameters. */
 static int verify_header(struct object *o, struct err *e)
 {
-	const struct skeleton *s = o->priv;
+	const struct ahi_skeleton *s = o->priv;
 	uint8_t raw[HEADER_SIZE], again[HEADER_SIZE];
 	struct ahi_header h;
 	int rc = src_read(o->src, raw, sizeof raw, 0, "skeleton header", e);
@@ -400,6 +403,7 @@ static int verify(struct object *o, struct err *e)
 
 static const struct model_ops ops = {
 	.open = open_skeleton, .count = count, .locate = locate, .doc = doc, .verify = verify,
+	.doc_put = ahi_doc_put, .check = ahi_check,
 };
 
 const struct format fmt_ahi = {

@@ -5,7 +5,8 @@
  *   8(N + 1)  u32[slots] per stream       offset of the slot's clip, or 0xffffffff; slots may share one
  *   then      clips
  *
- * Clips are in anmclip.c. The distinct offsets in the slots are the clips, numbered in the order of the file. */
+ * Clips are in anmclip.c, what is written to packs in anm_edit.c and anm_place.c. The distinct offsets in the slots are
+ * the clips, numbered in the order of the file. */
 #include "anm.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #define HEAD_MOST (8 * (MOST_STREAMS + 1))
 #define MOST_SLOTS 65536u
 #define MOST_NOTED 256u                        /* damaged clips with a line each; more show when they are opened */
-#define NO_CLIP 0xffffffffu
 
 /* ---- records ---- */
 
@@ -40,11 +40,12 @@ static const struct field slot_fields[] = {
 	    .flags = FL_NULL),
 };
 static const struct field number_fields[] = {
-	U32(S, clip, 0x0, "Number of the clip", .flags = FL_NULL | FL_DERIVED),
+	U32(S, clip, 0x0, "Number of the clip", .flags = FL_NULL),
 };
 #undef S
 static const struct record slot_record = RECORD("slot", "What a slot plays", 4, slot_fields);
-static const struct record number_record = RECORD("slot number", "A slot as header.yaml shows it", 4, number_fields);
+const struct record anm_number_record =
+	RECORD("slot number", "A slot as header.yaml shows it", 4, number_fields);
 
 static const struct section sections[] = {
 	{ "header", "A pair per stream and one for the clips", SECTION_LIST, &stream_record, NULL },
@@ -118,7 +119,7 @@ static bool lead_to_clips(struct source *src, const struct anm_pack *t)
 			return false;
 		for (uint32_t k = 0; k < n; k += 4) {
 			target = le_u32(raw + k);
-			if (target != NO_CLIP && (target < t->clips_at || target >= src->size))
+			if (target != ANM_NO_CLIP && (target < t->clips_at || target >= src->size))
 				return false;
 		}
 	}
@@ -187,7 +188,7 @@ static uint32_t distinct_clips(uint32_t *at, const uint8_t *raw, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t target = le_u32(raw + 4 * (size_t)i);
 
-		if (target == NO_CLIP || (used && target == at[used - 1]))
+		if (target == ANM_NO_CLIP || (used && target == at[used - 1]))
 			continue;
 		sorted = sorted && (!used || target > at[used - 1]);
 		at[used++] = target;
@@ -305,14 +306,13 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 
 /* ---- documents ---- */
 
-/* Slots by the numbers of their clips, in place of the offsets. */
-static void number_slots(const struct anm_pack *p, uint8_t *raw)
+void anm_number_slots(const struct anm_pack *p, uint8_t *raw)
 {
 	for (uint32_t i = 0; i < p->nslots; i++) {
 		uint32_t target = le_u32(raw + 4 * (size_t)i);
 		const uint32_t *found = bsearch(&target, p->at, p->nclips, sizeof target, ascending);
 
-		put_le32(raw + 4 * (size_t)i, found ? (uint32_t)(found - p->at) : NO_CLIP);
+		put_le32(raw + 4 * (size_t)i, found ? (uint32_t)(found - p->at) : ANM_NO_CLIP);
 	}
 }
 
@@ -326,7 +326,7 @@ static int describe_header(struct object *o, struct doc *d, struct arena *a, str
 	rc = rc ? rc : src_read(o->src, slots, (size_t)p->nslots * 4, at, "slots", e);
 	if (rc)
 		return rc;
-	number_slots(p, slots);
+	anm_number_slots(p, slots);
 	doc_comment(d, "modelfs anm %s", o->variant->version);
 	doc_text(d, "kind", DOC_DERIVED, "%s", p->game == ANM_UNKNOWN ? "null" : o->variant->version);
 	doc_list(d, "streams", p->nstreams);
@@ -334,7 +334,7 @@ static int describe_header(struct object *o, struct doc *d, struct arena *a, str
 		uint32_t n = le_u32(head + 8 * i);
 
 		doc_item(d);
-		doc_rows(d, "slots", &number_record, false, slots, n, o->src, at, DOC_DERIVED);
+		doc_rows(d, "slots", &anm_number_record, false, slots, n, o->src, at, DOC_SHOWN);
 		slots += 4 * (size_t)n;
 		at += 4 * (uint64_t)n;
 	}
@@ -374,6 +374,7 @@ static int verify(struct object *o, struct err *e)
 
 static const struct model_ops ops = {
 	.open = open_pack, .count = count, .locate = locate, .doc = doc, .verify = verify,
+	.doc_put = anm_doc_put,
 };
 
 const struct format fmt_anm = {

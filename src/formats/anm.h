@@ -1,10 +1,13 @@
-/* Animation packs: what anm.c (the pack and its tables) and anmclip.c (the clips) share. */
+/* Animation packs: what anm.c (the pack and its tables), anmclip.c (the clips), anm_edit.c (what is written) and
+ * anm_place.c (where it goes) share. */
 #ifndef MODELFS_ANM_H
 #define MODELFS_ANM_H
 
 #include "format.h"
 
 #define ANM_TAG_CLIP 0x80000002u               /* first word of every clip of MHFU */
+#define ANM_KEY_SIZE 8u
+#define ANM_NO_CLIP 0xffffffffu                /* in a slot */
 
 enum anm_game { ANM_MHFU, ANM_MHP3RD, ANM_UNKNOWN };
 
@@ -15,7 +18,7 @@ struct anm_channel { uint32_t channel, tag, count, size; };
 struct anm_key { int16_t value, frame, ease_in, ease_out; };
 
 extern const struct record anm_clip_mhfu, anm_clip_mhp3rd, anm_track_mhfu, anm_track_mhp3rd;
-extern const struct record anm_channel_mhfu, anm_channel_mhp3rd, anm_key_record;
+extern const struct record anm_channel_mhfu, anm_channel_mhp3rd, anm_key_record, anm_number_record;
 
 struct anm_pack {
 	enum anm_game game;
@@ -34,5 +37,45 @@ int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struc
 int anm_describe_clip(struct object *o, uint32_t i, struct doc *d, struct err *e);
 /* Decodes the clip and encodes it again. */
 int anm_verify_clip(struct object *o, uint32_t i, struct err *e);
+
+/* ---- clips as tracks, channels and keys ---- */
+
+/* Records of the three levels, which is what the games differ in. */
+struct anm_heads { const struct record *clip, *track, *channel; };
+const struct anm_heads *anm_heads_of(const struct object *o);
+
+struct anm_keys { uint32_t channel, count; const uint8_t *raw; };      /* raw: the keys as stored */
+struct anm_moves { uint32_t count, mask; struct anm_keys *v; };        /* a track; mask: MHFU only */
+struct anm_motion {
+	struct anm_clip head;
+	const uint8_t *raw;                    /* the clip's bytes */
+	uint32_t count;
+	struct anm_moves *v;
+};
+
+/* In arena a. EBADMSG when a size does not fit the one around it. */
+int anm_read_clip(struct object *o, uint32_t i, struct anm_motion *m, struct arena *a, struct err *e);
+/* Adds the clip to out; counts and sizes are worked out, masks and loop words taken as they are. */
+void anm_write_clip(const struct anm_heads *h, const struct anm_motion *m, struct buf *out);
+uint32_t anm_mask(const struct anm_moves *t);  /* the bits of its channels */
+uint64_t anm_track_size(const struct anm_heads *h, const struct anm_moves *t);
+
+/* ---- editing ---- */
+
+/* Numbers of the clips in n = nslots words of slots; ANM_NO_CLIP: none. In place. */
+void anm_number_slots(const struct anm_pack *p, uint8_t *raw);
+int anm_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
+		unsigned n, struct err *e);
+
+/* How the clips of a pack change. */
+struct anm_change {
+	uint32_t clip;                         /* gets other bytes; ANM_NO_CLIP: none does */
+	const struct buf *bytes;
+	const uint32_t *slot;                  /* what the nslots slots play: old numbers, the next ones are new clips,
+						* ANM_NO_CLIP; NULL: as before. Clips that none plays are removed */
+	uint32_t fresh;                        /* new clips, without tracks */
+};
+/* Writes them: later clips move so that no gap opens, slots follow. */
+int anm_place(struct object *o, const struct anm_change *c, struct err *e);
 
 #endif

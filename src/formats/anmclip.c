@@ -8,8 +8,8 @@
  *            channel  u16 channel bit, u16 keys, u32 size
  *   both     key      s16 value, s16 frame, s16 ease in, s16 ease out
  *
- * A size counts its own head and all that is inside. Everything that looks into a clip walks over it with a visitor;
- * the walk checks each size against the one around it. */
+ * A size counts its own head and all that is inside; reading a clip checks each against the one around it. Everything
+ * that looks into a clip reads it into tracks, channels and keys first. */
 #include "anm.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "mhpbytes.h"
 
 #define TAG_TRACK 0x8000u                      /* upper half of the word with the mask */
 #define TAG_CHANNEL 0x8012u                    /* upper half of the word with the channel bit */
-#define KEY_SIZE 8u
 
 /* ---- records ---- */
 
@@ -97,19 +97,16 @@ static const struct field key_fields[] = {
 };
 #undef S
 const struct record anm_key_record =
-	RECORD("key", "Value of a channel at a frame", KEY_SIZE, key_fields);
+	RECORD("key", "Value of a channel at a frame", ANM_KEY_SIZE, key_fields);
 
 /* ---- heads ---- */
 
-/* What the two games differ in. */
-struct heads { const struct record *clip, *track, *channel; };
-
-static const struct heads heads[] = {
+static const struct anm_heads heads[] = {
 	[ANM_MHFU] = { &anm_clip_mhfu, &anm_track_mhfu, &anm_channel_mhfu },
 	[ANM_MHP3RD] = { &anm_clip_mhp3rd, &anm_track_mhp3rd, &anm_channel_mhp3rd },
 };
 
-static const struct heads *heads_of(const struct object *o)
+const struct anm_heads *anm_heads_of(const struct object *o)
 {
 	return &heads[((const struct anm_pack *)o->priv)->game];
 }
@@ -138,7 +135,7 @@ static int damaged(const struct object *o, uint32_t i, uint32_t offset, struct e
 int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struct err *e)
 {
 	const struct anm_pack *p = o->priv;
-	const struct heads *h = heads_of(o);
+	const struct anm_heads *h = anm_heads_of(o);
 	uint64_t at = p->at[i], room = o->src->size - at;
 	uint8_t raw[0x14];
 	int rc;
@@ -161,40 +158,23 @@ int anm_check_clip(const struct object *o, uint32_t i, struct anm_clip *c, struc
 	return 0;
 }
 
-/* ---- walking ---- */
+/* ---- reading ---- */
 
 /* The bytes of a clip whose head is sound. */
 struct clip {
 	struct object *o;
 	uint32_t i;
-	const struct heads *heads;
+	const struct anm_heads *heads;
 	struct anm_clip head;
-	uint64_t at;
 	const uint8_t *raw;
 };
-
-/* What a walk over a clip meets. raw: the head, the keys behind it. */
-struct visitor {
-	void (*track)(void *ctx, const struct anm_track *t);
-	void (*channel)(void *ctx, const struct anm_channel *ch, const uint8_t *raw, uint64_t at);
-	void (*track_end)(void *ctx);
-};
-
-static int load(struct object *o, uint32_t i, struct clip *c, struct arena *a, struct err *e)
-{
-	int rc;
-
-	*c = (struct clip){ .o = o, .i = i, .heads = heads_of(o), .at = ((const struct anm_pack *)o->priv)->at[i] };
-	rc = anm_check_clip(o, i, &c->head, e);
-	return rc ? rc : object_read(o, a, c->at, c->head.size, anm_name(i).text, &c->raw, e);
-}
 
 /* Whether channel k, whose head is read, can lie in `room` bytes. */
 static int check_channel(const struct clip *c, uint32_t k, const struct anm_channel *ch, uint32_t at, uint32_t room,
 			 struct err *e)
 {
 	uint32_t head = c->heads->channel->size;
-	uint64_t expected = head + (uint64_t)ch->count * KEY_SIZE;
+	uint64_t expected = head + (uint64_t)ch->count * ANM_KEY_SIZE;
 
 	if (c->heads->channel == &anm_channel_mhfu && ch->tag != TAG_CHANNEL)
 		return damaged(c->o, c->i, at, e, "channel %u: tag 0x%04x, expected 0x%04x", k, ch->tag, TAG_CHANNEL);
@@ -218,9 +198,9 @@ static int check_track(const struct clip *c, uint32_t k, const struct anm_track 
 	return 0;
 }
 
-/* The channels of a track; they lie from `at` to `end`. */
-static int walk_channels(const struct clip *c, const struct anm_track *t, uint32_t at, uint32_t end,
-			 const struct visitor *v, void *ctx, struct err *e)
+/* The channels of a track, which lie from `at` to `end`, into v; NULL: they are only checked. */
+static int read_channels(const struct clip *c, const struct anm_track *t, uint32_t at, uint32_t end, struct anm_keys *v,
+			 struct err *e)
 {
 	const struct record *r = c->heads->channel;
 	struct anm_channel ch = { 0 };
@@ -234,180 +214,195 @@ static int walk_channels(const struct clip *c, const struct anm_track *t, uint32
 		rc = check_channel(c, k, &ch, at, end - at, e);
 		if (rc)
 			return rc;
-		v->channel(ctx, &ch, c->raw + at, c->at + at);
+		if (v)
+			v[k] = (struct anm_keys){ ch.channel, ch.count, c->raw + at + r->size };
 	}
 	return at == end ? 0 : damaged(c->o, c->i, at, e, "%u bytes behind the %u channels of a track", end - at,
 				       t->count);
 }
 
-static int walk(const struct clip *c, const struct visitor *v, void *ctx, struct err *e)
+static int read_track(const struct clip *c, const struct anm_track *t, uint32_t at, uint32_t end, struct anm_moves *out,
+		      struct arena *a, struct err *e)
+{
+	int rc = read_channels(c, t, at, end, NULL, e);
+
+	if (rc)
+		return rc;
+	*out = (struct anm_moves){ t->count, t->mask, arena_alloc(a, t->count, sizeof *out->v) };
+	return out->v ? read_channels(c, t, at, end, out->v, e) : err_nomem(e);
+}
+
+static int read_tracks(const struct clip *c, struct anm_motion *m, struct arena *a, struct err *e)
 {
 	const struct record *r = c->heads->track;
 	uint32_t at = c->heads->clip->size, end = c->head.size;
 	struct anm_track t = { 0 };
 	int rc;
 
-	for (uint32_t k = 0; k < c->head.count; k++, at += t.size) {
+	for (uint32_t k = 0; k < m->count; k++, at += t.size) {
 		if (end - at < r->size)
 			return damaged(c->o, c->i, at, e, "track %u of %u: %u bytes are left, expected at least %u", k,
-				       c->head.count, end - at, r->size);
+				       m->count, end - at, r->size);
 		rec_decode(r, false, c->raw + at, &t);
 		rc = check_track(c, k, &t, at, end - at, e);
+		rc = rc ? rc : read_track(c, &t, at + r->size, at + t.size, &m->v[k], a, e);
 		if (rc)
 			return rc;
-		v->track(ctx, &t);
-		rc = walk_channels(c, &t, at + r->size, at + t.size, v, ctx, e);
-		if (rc)
-			return rc;
-		v->track_end(ctx);
 	}
-	return at == end ? 0 : damaged(c->o, c->i, at, e, "%u bytes behind the %u tracks", end - at, c->head.count);
+	return at == end ? 0 : damaged(c->o, c->i, at, e, "%u bytes behind the %u tracks", end - at, m->count);
+}
+
+int anm_read_clip(struct object *o, uint32_t i, struct anm_motion *m, struct arena *a, struct err *e)
+{
+	struct clip c = { .o = o, .i = i, .heads = anm_heads_of(o) };
+	int rc = anm_check_clip(o, i, &c.head, e);
+
+	rc = rc ? rc : object_read(o, a, ((const struct anm_pack *)o->priv)->at[i], c.head.size, anm_name(i).text,
+				   &c.raw, e);
+	if (rc)
+		return rc;
+	*m = (struct anm_motion){ c.head, c.raw, c.head.count, arena_alloc(a, c.head.count, sizeof *m->v) };
+	return m->v ? read_tracks(&c, m, a, e) : err_nomem(e);
+}
+
+/* ---- writing ---- */
+
+uint32_t anm_mask(const struct anm_moves *t)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t k = 0; k < t->count; k++)
+		mask |= t->v[k].channel;
+	return mask;
+}
+
+/* Adds the record at the end. */
+static void append(struct buf *out, const struct record *r, const void *decoded)
+{
+	uint8_t *p = buf_room(out, r->size);
+
+	if (!p)
+		return;
+	memset(p, 0, r->size);
+	rec_encode(r, false, decoded, p);
+	out->len += r->size;
+}
+
+uint64_t anm_track_size(const struct anm_heads *h, const struct anm_moves *t)
+{
+	uint64_t size = h->track->size;
+
+	for (uint32_t k = 0; k < t->count; k++)
+		size += h->channel->size + (uint64_t)t->v[k].count * ANM_KEY_SIZE;
+	return size;
+}
+
+static void write_track(const struct anm_heads *h, const struct anm_moves *t, struct buf *out)
+{
+	struct anm_track head = { t->mask, TAG_TRACK, t->count, (uint32_t)anm_track_size(h, t) };
+
+	append(out, h->track, &head);
+	for (uint32_t k = 0; k < t->count; k++) {
+		uint32_t n = t->v[k].count * ANM_KEY_SIZE;
+		struct anm_channel channel = { t->v[k].channel, TAG_CHANNEL, t->v[k].count, h->channel->size + n };
+
+		append(out, h->channel, &channel);
+		buf_add(out, t->v[k].raw, n);
+	}
+}
+
+void anm_write_clip(const struct anm_heads *h, const struct anm_motion *m, struct buf *out)
+{
+	struct anm_clip head = { ANM_TAG_CLIP, m->count, h->clip->size, m->head.loop, m->head.loop_start };
+	size_t at = out->len;
+
+	append(out, h->clip, &head);
+	for (uint32_t k = 0; k < m->count; k++)
+		write_track(h, &m->v[k], out);
+	if (out->bad)
+		return;
+	head.size = (uint32_t)(out->len - at);
+	rec_encode(h->clip, false, &head, out->p + at);
 }
 
 /* ---- document ---- */
 
-struct saying { const struct clip *c; struct doc *d; };
-
-static void say_track(void *ctx, const struct anm_track *t)
+/* Channels and keys are no values to be written one by one: masks, sizes and the order of frames hang on them. */
+static void say_channel(struct doc *d, const struct record *r, const struct anm_keys *ch, struct source *src,
+			uint64_t at, struct buf *name)
 {
-	const struct saying *s = ctx;
+	uint8_t raw[4];
 
-	doc_item(s->d);
-	doc_list(s->d, "channels", t->count);
+	put_le32(raw, ch->channel);
+	name->len = 0;
+	field_print(&r->fields[0], false, raw, name);
+	buf_char(name, 0);
+	doc_item(d);
+	doc_text(d, r->fields[0].name, DOC_PLAIN, "%s", name->bad ? "" : (const char *)name->p);
+	doc_rows(d, "keys", &anm_key_record, false, ch->raw, ch->count, src, at, DOC_BLOCK | DOC_SHOWN);
 }
 
-static void say_channel(void *ctx, const struct anm_channel *ch, const uint8_t *raw, uint64_t at)
+static int describe(struct object *o, uint32_t i, struct doc *d, struct arena *a, struct buf *name, struct err *e)
 {
-	const struct saying *s = ctx;
-	const struct record *r = s->c->heads->channel;
-
-	doc_item(s->d);
-	doc_record(s->d, r, false, raw, s->c->o->src, at);
-	doc_rows(s->d, "keys", &anm_key_record, false, raw + r->size, ch->count, s->c->o->src, at + r->size, DOC_BLOCK);
-}
-
-static void say_track_end(void *ctx)
-{
-	doc_end(((const struct saying *)ctx)->d);
-}
-
-static int describe(struct object *o, uint32_t i, struct doc *d, struct arena *a, struct err *e)
-{
-	static const struct visitor say = { say_track, say_channel, say_track_end };
-	struct clip c;
-	struct saying s = { &c, d };
-	int rc = load(o, i, &c, a, e);
+	const struct anm_heads *h = anm_heads_of(o);
+	uint64_t at = ((const struct anm_pack *)o->priv)->at[i];
+	struct anm_motion m;
+	int rc = anm_read_clip(o, i, &m, a, e);
 
 	if (rc)
 		return rc;
-	doc_record(d, c.heads->clip, false, c.raw, o->src, c.at);
-	doc_list(d, "tracks", c.head.count);
-	rc = walk(&c, &say, &s, e);
+	doc_record(d, h->clip, false, m.raw, o->src, at);
+	doc_list(d, "tracks", m.count);
+	for (uint32_t t = 0; t < m.count; t++) {
+		doc_item(d);
+		doc_list(d, "channels", m.v[t].count);
+		for (uint32_t k = 0; k < m.v[t].count; k++) {
+			const struct anm_keys *ch = &m.v[t].v[k];
+
+			say_channel(d, h->channel, ch, o->src, at + (uint64_t)(ch->raw - m.raw), name);
+		}
+		doc_end(d);
+	}
 	doc_end(d);
-	return rc;
+	return name->bad ? err_nomem(e) : 0;
 }
 
 int anm_describe_clip(struct object *o, uint32_t i, struct doc *d, struct err *e)
 {
 	struct arena a = { 0 };
-	int rc = describe(o, i, d, &a, e);
+	struct buf name = { 0 };
+	int rc = describe(o, i, d, &a, &name, e);
 
+	buf_free(&name);
 	arena_free(&a);
 	return rc;
 }
 
 /* ---- verify ---- */
 
-/* A clip encoded anew from its channels and keys; counts, sizes and masks are worked out. */
-struct encoding {
-	const struct heads *heads;
-	struct buf out;
-	struct anm_clip clip;
-	struct anm_track track;
-	size_t track_at;
-};
-
-/* Room for the record at the end, zeroed; NULL when memory is short. */
-static uint8_t *append(struct encoding *n, uint32_t size)
+static int write_again(struct object *o, uint32_t i, struct buf *out, struct arena *a, struct err *e)
 {
-	uint8_t *p = buf_room(&n->out, size);
-
-	if (p) {
-		memset(p, 0, size);
-		n->out.len += size;
-	}
-	return p;
-}
-
-static void encode_track(void *ctx, const struct anm_track *t)
-{
-	struct encoding *n = ctx;
-
-	(void)t;
-	n->track_at = n->out.len;
-	n->track = (struct anm_track){ .tag = TAG_TRACK };
-	n->clip.count++;
-	append(n, n->heads->track->size);
-}
-
-static void encode_channel(void *ctx, const struct anm_channel *ch, const uint8_t *raw, uint64_t at)
-{
-	struct encoding *n = ctx;
-	const struct record *r = n->heads->channel;
-	struct anm_channel again = { ch->channel, TAG_CHANNEL, ch->count, r->size + ch->count * KEY_SIZE };
-	uint8_t *p = append(n, again.size);
-	struct anm_key key;
-
-	(void)at;
-	n->track.mask |= ch->channel;
-	n->track.count++;
-	if (!p)
-		return;
-	rec_encode(r, false, &again, p);
-	for (uint32_t i = 0; i < ch->count; i++) {
-		size_t k = r->size + (size_t)i * KEY_SIZE;
-
-		rec_decode(&anm_key_record, false, raw + k, &key);
-		rec_encode(&anm_key_record, false, &key, p + k);
-	}
-}
-
-static void encode_track_end(void *ctx)
-{
-	struct encoding *n = ctx;
-
-	n->track.size = (uint32_t)(n->out.len - n->track_at);
-	if (!n->out.bad)
-		rec_encode(n->heads->track, false, &n->track, n->out.p + n->track_at);
-}
-
-static int encode_again(struct object *o, uint32_t i, struct encoding *n, struct arena *a, struct err *e)
-{
-	static const struct visitor encode = { encode_track, encode_channel, encode_track_end };
-	struct clip c;
-	int rc = load(o, i, &c, a, e);
+	struct anm_motion m;
+	int rc = anm_read_clip(o, i, &m, a, e);
 
 	if (rc)
 		return rc;
-	append(n, n->heads->clip->size);
-	rc = walk(&c, &encode, n, e);
-	if (rc)
-		return rc;
-	if (n->out.bad)
+	for (uint32_t k = 0; k < m.count; k++)
+		m.v[k].mask = anm_mask(&m.v[k]);
+	anm_write_clip(anm_heads_of(o), &m, out);
+	if (out->bad)
 		return err_nomem(e);
-	n->clip = (struct anm_clip){ ANM_TAG_CLIP, n->clip.count, (uint32_t)n->out.len, c.head.loop,
-				     c.head.loop_start };
-	rec_encode(n->heads->clip, false, &n->clip, n->out.p);
-	return mhp_same(o->src, c.at, anm_name(i).text, c.raw, n->out.p, c.head.size, e);
+	return mhp_same(o->src, ((const struct anm_pack *)o->priv)->at[i], anm_name(i).text, m.raw, out->p, m.head.size,
+			e);
 }
 
 int anm_verify_clip(struct object *o, uint32_t i, struct err *e)
 {
-	struct encoding n = { .heads = heads_of(o) };
 	struct arena a = { 0 };
-	int rc = encode_again(o, i, &n, &a, e);
+	struct buf out = { 0 };
+	int rc = write_again(o, i, &out, &a, e);
 
-	buf_free(&n.out);
+	buf_free(&out);
 	arena_free(&a);
 	return rc;
 }

@@ -17,18 +17,17 @@
 #include <strings.h>
 
 #include "bytes.h"
-#include "format.h"
+#include "databin.h"
 #include "mhpbytes.h"
 #include "mhpcipher.h"
 #include "mhpdemo.h"
 
-#define BLOCK 2048u
+#define BLOCK DATABIN_BLOCK
 #define PLAIN_FIRST_MAX 0xfffu                 /* element 0 of an archive that is not encrypted (1.4) */
 
 /* ---- records and games ---- */
 
 struct databin_start { uint32_t block; };
-struct databin_pair { uint32_t id, size; };
 
 #define S struct databin_start
 static const struct field start_fields[] = {
@@ -239,12 +238,8 @@ static uint32_t read_pairs(const struct table *t, struct databin_pair *out)
 
 	for (; span_ok(t->len, at, 1, 8); at += 8, k++) {
 		struct databin_pair pair = { le_u32(t->p + at), le_u32(t->p + at + 4) };
-		uint64_t slot;
 
-		if (pair.id <= previous || pair.id >= t->n)
-			break;
-		slot = slot_size(t, pair.id);
-		if (pair.size > slot || (uint64_t)pair.size + BLOCK <= slot)
+		if (pair.id <= previous || pair.id >= t->n || !databin_size_ok(pair.size, slot_size(t, pair.id)))
 			break;
 		if (out)
 			out[k] = pair;
@@ -285,21 +280,13 @@ static int databin_probe(struct probe *p)
 
 /* ---- list ---- */
 
-struct databin {
-	enum game game;
-	uint64_t blocks;
-	size_t len;                            /* of the table, as far as it was read */
-	uint32_t npairs, nempty, nplain;
-	struct databin_pair *pairs;
-};
-
 /* Modules and movies outside the lists, as an archive that is only assumed to be MHFU can have them. */
-static bool plain_magic(const uint8_t raw[4])
+bool databin_plain_magic(const uint8_t raw[4])
 {
 	return !memcmp(raw, "~PSP", 4) || !memcmp(raw, "\x7f" "ELF", 4) || !memcmp(raw, "PSMF", 4);
 }
 
-static bool is_plain(enum game game, uint32_t i)
+static bool is_plain(unsigned game, uint32_t i)
 {
 	for (unsigned k = 0; k < ARRAY_LEN(plain_files); k++)
 		if (plain_files[k].game == game && i >= plain_files[k].first && i <= plain_files[k].last)
@@ -334,6 +321,7 @@ static int list_table(struct object *o, const struct table *t, struct entries *o
 	if (!d || !v)
 		return err_nomem(e);
 	d->game = game_of(t->coded, t->n);
+	d->coded = t->coded;
 	d->blocks = t->blocks;
 	d->len = t->len;
 	d->npairs = read_pairs(t, NULL);
@@ -392,10 +380,10 @@ static int verify_piece(struct object *o, const struct entries *entries, uint64_
 	if (rc)
 		return rc;
 	memcpy(mine, stored, n);
-	if (d->game != MHF2)
+	if (d->coded)
 		mhp_cipher.decrypt(0, at, mine, n);
 	encode_table(d, entries, at, mine, n);
-	if (d->game != MHF2)
+	if (d->coded)
 		mhp_cipher.encrypt(0, at, mine, n);
 	return mhp_same(o->src, at, "table", stored, mine, n, e);
 }
@@ -418,7 +406,7 @@ static int databin_info(struct object *o, const struct entries *entries, struct 
 	const struct databin *d = o->priv;
 
 	(void)e;
-	doc_text(doc, "kind", DOC_PLAIN, "DATA.BIN, %s", d->game == MHF2 ? "not encrypted" : "encrypted");
+	doc_text(doc, "kind", DOC_PLAIN, "DATA.BIN, %s", d->coded ? "encrypted" : "not encrypted");
 	doc_text(doc, "game", DOC_PLAIN, "%s", game_names[d->game]);
 	doc_text(doc, "layout", DOC_PLAIN, "%s", variants[d->game].version);
 	doc_text(doc, "files", DOC_PLAIN, "%u", entries->n);
@@ -434,8 +422,9 @@ static int databin_info(struct object *o, const struct entries *entries, struct 
 /* ---- format ---- */
 
 static const struct container_ops container = {
-	.list = databin_list, .verify = databin_verify, .info = databin_info, .cipher = &mhp_cipher,
-	.stored_plain = plain_magic, .digits = 5, .labels = true, .in_order = true, .padded = true,
+	.list = databin_list, .verify = databin_verify, .info = databin_info, .resize = databin_resize,
+	.cipher = &mhp_cipher, .stored_plain = databin_plain_magic, .digits = 5, .labels = true, .in_order = true,
+	.padded = true,
 };
 
 const struct format fmt_databin = {

@@ -233,11 +233,6 @@ static int take_vtype(struct ge_walk *w, uint32_t arg, uint32_t at, struct err *
 	return why ? bad(w, at, e, "vertex type 0x%06x: %s", arg, why) : 0;
 }
 
-static bool is_prim_arg(uint32_t arg)
-{
-	return (arg & 0xffff) && !(arg >> 19);
-}
-
 static int indexed(struct ge_walk *w, struct ge_prim *out, struct err *e)
 {
 	uint64_t size = w->region->size;
@@ -295,8 +290,8 @@ int ge_walk_next(struct ge_walk *w, struct ge_prim *out, struct err *e)
 		ge_address_follow(&w->address, word, out->at);
 		switch (ge_op(word)) {
 		case GE_NOP:
-			w->nop_prims += is_prim_arg(ge_arg(word));
-			if (w->nops && is_prim_arg(ge_arg(word)))
+			w->nop_prims += ge_is_prim_arg(ge_arg(word));
+			if (w->nops && ge_is_prim_arg(ge_arg(word)))
 				return take_prim(w, word, out, e);
 			break;
 		case GE_PRIM:

@@ -26,6 +26,9 @@ static inline uint8_t ge_op(uint32_t word) { return (uint8_t)(word >> 24); }
 static inline uint32_t ge_arg(uint32_t word) { return word & GE_ARG; }
 static inline uint32_t ge_word(uint8_t op, uint32_t arg) { return (uint32_t)op << 24 | (arg & GE_ARG); }
 
+/* Whether a PRIM with that argument draws something and has no unknown bits: then a NOP can keep it. */
+static inline bool ge_is_prim_arg(uint32_t arg) { return (arg & 0xffff) && !(arg >> 19); }
+
 /* What turns the argument of VADDR and IADDR into an address. */
 struct ge_address {
 	uint32_t offset;                       /* ORIGIN: where that command lies; OFFSETADDR: argument << 8 */

@@ -13,13 +13,8 @@
 #include <stdio.h>
 
 #include "bytes.h"
-#include "format.h"
 #include "mhpbytes.h"
-
-#define COUNT_MAX 256u
-#define TABLE_SIZE(n) (4 + 8 * (size_t)(n))
-#define STAGE_LEAST 6u                         /* entries of a stage; the last two are not always there */
-#define STAGE_MOST 8u
+#include "pac.h"
 
 /* ---- records ---- */
 
@@ -62,18 +57,18 @@ struct check {
 
 static struct pac_entry entry_at(const uint8_t *table, uint32_t i)
 {
-	return (struct pac_entry){ le_u32(table + TABLE_SIZE(i)), le_u32(table + TABLE_SIZE(i) + 4) };
+	return (struct pac_entry){ le_u32(table + PAC_TABLE_SIZE(i)), le_u32(table + PAC_TABLE_SIZE(i) + 4) };
 }
 
 static int check_count(struct check *c, const uint8_t *head, size_t have, struct err *e)
 {
-	if (have < TABLE_SIZE(1))
+	if (have < PAC_TABLE_SIZE(1))
 		return err_at(e, EBADMSG, c->src, 0, "PAC", "%" PRIu64 " bytes, expected %zu or more", c->size,
-			      TABLE_SIZE(1));
+			      PAC_TABLE_SIZE(1));
 	c->n = le_u32(head);
-	if (!c->n || c->n > COUNT_MAX)
-		return err_at(e, EBADMSG, c->src, 0, "PAC entry count", "%u, expected 1 to %u", c->n, COUNT_MAX);
-	if (TABLE_SIZE(c->n) > c->size)
+	if (!c->n || c->n > PAC_COUNT_MAX)
+		return err_at(e, EBADMSG, c->src, 0, "PAC entry count", "%u, expected 1 to %u", c->n, PAC_COUNT_MAX);
+	if (PAC_TABLE_SIZE(c->n) > c->size)
 		return err_at(e, EBADMSG, c->src, 4, "PAC table",
 			      "%u entries of 8 bytes end past the %" PRIu64 " of the file", c->n, c->size);
 	return 0;
@@ -88,7 +83,7 @@ static const char *entry_label(char what[32], uint32_t i)
 
 static int check_entry(struct check *c, struct pac_entry entry, struct err *e)
 {
-	uint64_t at = TABLE_SIZE(c->i), least = TABLE_SIZE(c->n);
+	uint64_t at = PAC_TABLE_SIZE(c->i), least = PAC_TABLE_SIZE(c->n);
 	char what[32];
 
 	if (!entry.offset && !entry.size)
@@ -98,10 +93,12 @@ static int check_entry(struct check *c, struct pac_entry entry, struct err *e)
 		least = (uint64_t)c->last.offset + (c->last.size != 0);
 	if (entry.offset < least)
 		return err_at(e, EBADMSG, c->src, at, entry_label(what, c->i),
-			      "offset 0x%x, expected 0x%" PRIx64 " or more, %s", entry.offset, least, c->used ? "as offsets ascend" : "the table's end");
+			      "offset 0x%x, expected 0x%" PRIx64 " or more, %s", entry.offset, least,
+			      c->used ? "as offsets ascend" : "the table's end");
 	if (!span_ok(c->size, entry.offset, entry.size, 1))
 		return err_at(e, EBADMSG, c->src, at, entry_label(what, c->i),
-			      "0x%x bytes at 0x%x end past the 0x%" PRIx64 " of the file", entry.size, entry.offset, c->size);
+			      "0x%x bytes at 0x%x end past the 0x%" PRIx64 " of the file", entry.size, entry.offset,
+			      c->size);
 	/* Entries may overlap, but PACs of PACs must not hold more than they are long: a tree that grows with every
 	 * level would never end. */
 	c->bytes += entry.size;
@@ -118,12 +115,12 @@ static int check_entries(struct check *c, const uint8_t *head, size_t have, stru
 {
 	int rc = 0;
 
-	for (; !rc && c->i < c->n && TABLE_SIZE(c->i + 1) <= have; c->i += !rc)
+	for (; !rc && c->i < c->n && PAC_TABLE_SIZE(c->i + 1) <= have; c->i += !rc)
 		rc = check_entry(c, entry_at(head, c->i), e);
-	if (!rc && c->i == c->n && !c->used && (c->n < STAGE_LEAST || c->n > STAGE_MOST))
+	if (!rc && c->i == c->n && !c->used && (c->n < PAC_STAGE_LEAST || c->n > PAC_STAGE_MOST))
 		rc = err_at(e, EBADMSG, c->src, 4, "PAC table",
-			    "all %u entries are empty, which only stages have, of %u to %u", c->n, STAGE_LEAST,
-			    STAGE_MOST);
+			    "all %u entries are empty, which only stages have, of %u to %u", c->n, PAC_STAGE_LEAST,
+			    PAC_STAGE_MOST);
 	return rc;
 }
 
@@ -136,17 +133,11 @@ static int pac_probe(struct probe *p)
 		rc = check_entries(&c, p->head, p->n, p->why);
 	/* What the first bytes hold has passed; only then the rest of a long table is worth a read. */
 	if (!rc && c.i < c.n)
-		rc = probe_need(p, TABLE_SIZE(c.n)) ? check_entries(&c, p->head, p->n, p->why) : -EIO;
+		rc = probe_need(p, PAC_TABLE_SIZE(c.n)) ? check_entries(&c, p->head, p->n, p->why) : -EIO;
 	return rc ? 0 : 50;
 }
 
 /* ---- list ---- */
-
-struct pac {
-	uint32_t align;                        /* 0: no alignment gives these offsets */
-	uint32_t used;                         /* entries that are not empty */
-	uint64_t end;                          /* of the last entry */
-};
 
 /* Where a writer puts entry v, the one before having ended at `end`. */
 static uint64_t place(const struct entry *v, uint64_t end, uint32_t align)
@@ -156,7 +147,7 @@ static uint64_t place(const struct entry *v, uint64_t end, uint32_t align)
 
 static bool aligned(const struct entries *entries, uint32_t align)
 {
-	uint64_t end = TABLE_SIZE(entries->n);
+	uint64_t end = PAC_TABLE_SIZE(entries->n);
 
 	for (uint32_t i = 0; i < entries->n; i++) {
 		const struct entry *v = &entries->v[i];
@@ -176,10 +167,23 @@ static uint32_t find_alignment(const struct entries *entries)
 	return 0;
 }
 
+void pac_describe(struct pac *pac, const struct entries *entries)
+{
+	pac->align = find_alignment(entries);
+	pac->used = 0;
+	pac->end = PAC_TABLE_SIZE(entries->n);
+	for (uint32_t i = 0; i < entries->n; i++) {
+		if (entries->v[i].at || entries->v[i].size) {
+			pac->used++;
+			pac->end = entries->v[i].at + entries->v[i].size;
+		}
+	}
+}
+
 static int pac_list(struct object *o, struct entries *out, struct err *e)
 {
 	struct check c = { .src = o->src, .size = o->src->size };
-	uint8_t head[TABLE_SIZE(COUNT_MAX)];
+	uint8_t head[PAC_TABLE_SIZE(PAC_COUNT_MAX)];
 	size_t have = c.size < sizeof head ? (size_t)c.size : sizeof head;
 	struct pac *pac = arena_alloc(&o->arena, 1, sizeof *pac);
 	int rc = pac ? src_read(o->src, head, have, 0, "PAC table", e) : err_nomem(e);
@@ -198,9 +202,7 @@ static int pac_list(struct object *o, struct entries *out, struct err *e)
 
 		out->v[i] = (struct entry){ .at = entry.offset, .size = entry.size };
 	}
-	pac->align = find_alignment(out);
-	pac->used = c.used;
-	pac->end = c.used ? (uint64_t)c.last.offset + c.last.size : TABLE_SIZE(c.n);
+	pac_describe(pac, out);
 	o->priv = pac;
 	o->variant = &variant;
 	return 0;
@@ -211,23 +213,23 @@ static int pac_list(struct object *o, struct entries *out, struct err *e)
 /* The table as a writer makes it: from the sizes and the alignment, or from the offsets when there is no alignment. */
 static void encode_table(const struct pac *pac, const struct entries *entries, uint8_t *out)
 {
-	uint64_t end = TABLE_SIZE(entries->n), at;
+	uint64_t end = PAC_TABLE_SIZE(entries->n), at;
 
 	put_le32(out, entries->n);
 	for (uint32_t i = 0; i < entries->n; i++) {
 		const struct entry *v = &entries->v[i];
 
 		at = pac->align ? place(v, end, pac->align) : v->at;
-		put_le32(out + TABLE_SIZE(i), (uint32_t)at);
-		put_le32(out + TABLE_SIZE(i) + 4, (uint32_t)v->size);
+		put_le32(out + PAC_TABLE_SIZE(i), (uint32_t)at);
+		put_le32(out + PAC_TABLE_SIZE(i) + 4, (uint32_t)v->size);
 		end = at ? at + v->size : end;
 	}
 }
 
 static int pac_verify(struct object *o, const struct entries *entries, struct err *e)
 {
-	uint8_t stored[TABLE_SIZE(COUNT_MAX)], mine[TABLE_SIZE(COUNT_MAX)];
-	size_t n = TABLE_SIZE(entries->n);
+	uint8_t stored[PAC_TABLE_SIZE(PAC_COUNT_MAX)], mine[PAC_TABLE_SIZE(PAC_COUNT_MAX)];
+	size_t n = PAC_TABLE_SIZE(entries->n);
 	int rc = src_read(o->src, stored, n, 0, "PAC table", e);
 
 	if (rc)
@@ -254,7 +256,8 @@ static int pac_info(struct object *o, const struct entries *entries, struct doc 
 /* ---- format ---- */
 
 static const struct container_ops container = {
-	.list = pac_list, .verify = pac_verify, .info = pac_info, .digits = 2, .raw = true, .companions = true,
+	.list = pac_list, .verify = pac_verify, .info = pac_info, .resize = pac_resize, .digits = 2, .raw = true,
+	.companions = true,
 };
 
 const struct format fmt_pac = {

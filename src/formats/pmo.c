@@ -282,7 +282,7 @@ static int pmo_doc(struct object *o, unsigned kind, uint32_t index, struct doc *
 	return rc;
 }
 
-static int pmo_mesh(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e)
+int pmo_mesh_sound(const struct object *o, uint32_t mesh, struct err *e)
 {
 	const struct pmo *p = o->priv;
 
@@ -290,12 +290,21 @@ static int pmo_mesh(struct object *o, uint32_t mesh, struct geo_mesh *out, struc
 		return err_set(e, EBADMSG, "%s", p->missing);
 	if (mesh >= p->nmeshes)
 		return err_set(e, ENOENT, "mesh %u of %u", mesh, p->nmeshes);
-	return p->mesh[mesh].bad ? mesh_error(o, mesh, e) : pmo_mesh_geometry(o, mesh, out, a, e);
+	return p->mesh[mesh].bad ? mesh_error(o, mesh, e) : 0;
+}
+
+static int pmo_mesh(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e)
+{
+	int rc = pmo_mesh_sound(o, mesh, e);
+
+	return rc ? rc : pmo_mesh_geometry(o, mesh, out, a, e);
 }
 
 static const struct model_ops model = {
 	.open = pmo_open, .count = pmo_count, .locate = pmo_locate, .doc = pmo_doc, .skinned = pmo_skinned,
 	.mesh = pmo_mesh, .material = pmo_material, .verify = pmo_verify,
+	.doc_tree = pmo_doc_tree, .doc_put = pmo_doc_put, .mesh_put = pmo_mesh_put, .weights_put = pmo_weights_put,
+	.check = pmo_check,
 };
 
 const struct format fmt_pmo = {

@@ -2,9 +2,12 @@
 #ifndef MODELFS_PMO_H
 #define MODELFS_PMO_H
 
+#include <math.h>
+
 #include "bytes.h"
 #include "format.h"
 #include "ge.h"
+#include "num.h"
 
 #define PMO_HEADER_SIZE 0x40u
 #define PMO_SLOTS 8                            /* matrix slots of the bone palette */
@@ -128,7 +131,8 @@ struct pmo_scan {
 	uint32_t faces;                        /* triangles without a repeated index */
 };
 /* Reads the index buffer of a group that pmo_group_check() passed. faces (may be NULL) gets three uint32_t per
- * triangle, vertex numbers counted from `base`. EFBIG: more vertices than a mesh may have. */
+ * triangle that is not hidden, vertex numbers counted from `base`; without it all are counted. EFBIG: more vertices
+ * than a mesh may have. */
 int pmo_group_scan(const struct pmo *p, uint32_t g, uint32_t base, struct buf *faces, struct pmo_window *win,
 		   struct pmo_scan *out, struct err *e);
 
@@ -147,5 +151,95 @@ int32_t pmo_material_index(const struct pmo *p, const struct pmo_mesh *m, const 
 double pmo_normal(const struct ge_field *f, const uint8_t *vertex, float out[3]);
 int pmo_mesh_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
 int pmo_verify(struct object *o, struct err *e);
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+/* The vertices of one group among those of its mesh. */
+struct pmo_run {
+	struct pmo_scan scan;
+	uint32_t group;                        /* in the group table */
+	uint32_t first;                        /* number of its first vertex in the mesh */
+	uint32_t uv, normal;                   /* likewise in the streams of pmo_mesh_geometry() */
+};
+/* Fills run[mesh->group_count] and tells how many vertices there are. */
+int pmo_runs(const struct pmo *p, const struct pmo_mesh *mesh, struct pmo_run *run, struct pmo_window *win,
+	     uint32_t *nvertices, struct err *e);
+/* 1: two of the runs have bytes in common; 0; or ENOMEM. */
+int pmo_runs_overlap(const struct pmo *p, const struct pmo_run *run, uint32_t n, struct err *e);
+/* Sorts n spans; whether one of part 0 has bytes in common with one of part 1. */
+bool pmo_spans_meet(struct span *v, uint32_t n);
+
+/* What an edit wants bytes of the region to be. Groups can have vertices in common, which the views then show several
+ * times: then `shared` has to be set, so that wishes for what is there already count too. Zero-initialise to start;
+ * buf_free(&w.v) ends it. */
+struct pmo_wishes {
+	struct buf v;
+	bool shared;
+};
+/* n bytes at offset `at` of the region, which are `was`, should be `want`. line: where it was asked for. weak: gives
+ * way to others, because nothing draws this vertex. */
+void pmo_wish(struct pmo_wishes *w, uint64_t at, const uint8_t *was, const uint8_t *want, size_t n, unsigned line,
+	      bool weak);
+/* Writes them. EINVAL, with both lines, when two of them differ. */
+int pmo_grant(struct object *o, struct pmo_wishes *w, struct err *e);
+
+static inline unsigned pmo_component_size(const struct ge_field *f)
+{
+	return f->format == 3 ? 4 : f->format;
+}
+/* The range of a component as ge_get() gives it; f32: all finite values. */
+void pmo_range(const struct ge_field *f, double *least, double *most);
+/* Whether ge_put() can store it. */
+bool pmo_fits(const struct ge_field *f, double value);
+
+/* How the vertices of an edited mesh go with the stored ones; both arrays have one element per stored vertex. */
+struct pmo_match {
+	struct pmo_corner {
+		uint32_t from;                 /* vertex of the geo_put; GEO_NONE: left out */
+		uint32_t uv, normal;           /* its values there; GEO_NONE: none given, or none stored */
+		unsigned line;
+		bool drawn;                    /* a face uses it */
+		bool mixed;                    /* another program gave its corners unlike normals: mean has theirs */
+	} *v;
+	struct geo_number (*mean)[3];          /* of mixed ones, of any length; NULL: there is none */
+	bool foreign_normals;                  /* most normals are another program's */
+	uint32_t no_uvs, no_normals;           /* corners with a value that the vertex type has no place for */
+	uint32_t other_material;               /* faces with another material than their group's */
+};
+/* 1: the same topology (views.md 4), *out is filled in; 0: another one; or an error. */
+int pmo_match(const struct pmo_mesh *mesh, const struct geo_mesh *was, const struct pmo_run *run,
+	      const struct geo_put *put, struct pmo_match *out, struct arena *a, struct err *e);
+const float *pmo_stream(const struct geo_mesh *m, unsigned attr);
+/* Within 1 degree. given may have any length; shown has length 1, or 0: no direction, which goes with nothing. */
+bool pmo_normal_near(const struct geo_number given[3], const float shown[3]);
+bool pmo_normal_stays(const struct geo_number given[3], const float shown[3]);
+/* A value that is not finite is shown as 0. */
+static inline float pmo_shown(float v)
+{
+	return isfinite(v) ? v : 0;
+}
+/* Whether all vertices have gone through one movement, scaling or swap of axes, and which. */
+bool pmo_moved(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v, char *text, size_t n);
+
+/* A number with a dot, for messages. */
+struct pmo_number { char s[NUM_MAX + 1]; };
+struct pmo_number pmo_number(double v);
+
+/* 0, or why the geometry of that mesh cannot be decoded: EBADMSG, ENOENT. */
+int pmo_mesh_sound(const struct object *o, uint32_t mesh, struct err *e);
+int pmo_mesh_put(struct object *o, uint32_t mesh, const struct geo_put *put, struct err *e);
+/* New topology: display lists, vertex and index buffers of the mesh's groups are made anew and placed. */
+int pmo_rebuild(struct object *o, uint32_t mesh, const struct geo_put *put, struct err *e);
+/* 1: what pmo_rebuild() would make of it is, byte for byte, what the mesh draws already, in whatever order; 0. */
+int pmo_draws(struct object *o, uint32_t mesh, const struct geo_put *put, struct err *e);
+/* `rescale: [x, y, z]` of a document: the position scale becomes that, and the shape stays. */
+int pmo_rescale(struct object *o, unsigned kind, uint32_t index, const struct ynode *value, struct err *e);
+int pmo_weights_put(struct object *o, uint32_t mesh, const struct geo_weights *w, struct err *e);
+int pmo_doc_tree(struct object *o, unsigned kind, uint32_t index, struct ynode *root, struct err *e);
+int pmo_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
+		unsigned n, struct err *e);
+/* Those of the n changes that give a mesh's materials or a group's palette another length. */
+int pmo_rows_put(struct object *o, uint32_t mesh, struct doc_change *change, unsigned n, struct err *e);
+int pmo_check(struct object *o, struct err *e);
 
 #endif

@@ -267,7 +267,8 @@ int pmo_group_scan(const struct pmo *p, uint32_t g, uint32_t base, struct buf *f
 		rc = count_vertices(p, group, &prim, &c, w.vertex.stride, &out->vertices, e);
 		if (rc)
 			return rc;
-		if (!prim.nop && !add_faces(&prim, &c, base, faces, &out->faces))
+		/* Hidden triangles are counted, so that hiding changes nothing else in the view, but not drawn. */
+		if ((!prim.nop || !faces) && !add_faces(&prim, &c, base, faces, &out->faces))
 			return err_nomem(e);
 	}
 	out->vertex = w.vertex;

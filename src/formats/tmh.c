@@ -108,8 +108,8 @@ static int damaged(const struct object *o, uint32_t i, uint64_t at, struct err *
 	return -EBADMSG;
 }
 
-/* How many colours one palette has; the hardware's palette numbers of CLUT16 and CLUT32 have 8 bits too. */
-static uint32_t palette_size(uint32_t format, uint32_t entries)
+/* The hardware's palette numbers of CLUT16 and CLUT32 have 8 bits too. */
+uint32_t tmh_palette_size(uint32_t format, uint32_t entries)
 {
 	return format == TMH_CLUT4 ? 16 : format == TMH_CLUT8 || entries > 256 ? 256 : entries;
 }
@@ -140,7 +140,7 @@ static int check_pixels(const struct object *o, uint32_t i, const struct tmh_sto
 static int check_clut(const struct object *o, uint32_t i, const struct tmh_stored *m, const struct tmh_clut *c,
 		      struct err *e)
 {
-	uint32_t most = m->h.size - TMH_PIXEL_BLOCK_AT - m->h.pixel_size, least = palette_size(m->h.format, 1);
+	uint32_t most = m->h.size - TMH_PIXEL_BLOCK_AT - m->h.pixel_size, least = tmh_palette_size(m->h.format, 1);
 	uint64_t at = tmh_clut_at(m);
 
 	if (c->size < TMH_BLOCK_SIZE || c->size > most)
@@ -359,7 +359,7 @@ static int decode_indexed(const struct tmh_loaded *l, struct geo_image *out, str
 
 	out->indexed = arena_alloc(a, out->h, out->w);
 	out->palette = tmh_palette(l, a);
-	out->ncolours = palette_size(l->m.h.format, 0);
+	out->ncolours = tmh_palette_size(l->m.h.format, 0);
 	if (!rows || !out->indexed || !out->palette)
 		return err_nomem(e);
 	tmh_indices_get(l->m.h.format, &l->rows, out->w, rows, out->indexed);
@@ -424,10 +424,10 @@ static int image(struct object *o, uint32_t i, struct geo_image *out, struct are
 
 /* ---- documents ---- */
 
-/* Every palette is a row of its own: a record of as many colours. */
+/* Every palette is a row of its own: a record of as many colours, as they are shown. */
 static int describe_palettes(const struct tmh_loaded *l, struct doc *d, struct arena *a, struct err *e)
 {
-	uint32_t each = palette_size(l->m.h.format, l->c.palette_entries), n = l->c.palette_entries / each;
+	uint32_t each = tmh_palette_size(l->m.h.format, l->c.palette_entries), n = l->c.palette_entries / each;
 	struct field *fields = arena_alloc(a, each, sizeof *fields);
 	struct record row = { "palette", "Colours of a palette", 4 * each, fields, each };
 	uint8_t (*colours)[4] = tmh_palette(l, a);
@@ -436,9 +436,9 @@ static int describe_palettes(const struct tmh_loaded *l, struct doc *d, struct a
 		return err_nomem(e);
 	for (uint32_t i = 0; i < each; i++)
 		fields[i] = (struct field){ .name = "colour", .doc = "Colour", .at = 4 * i, .count = 1, .type = F_U32,
-					    .member = FIELD_NO_MEMBER, .view = V_COLOUR, .flags = FL_DERIVED };
+					    .member = FIELD_NO_MEMBER, .view = V_COLOUR };
 	doc_rows(d, "palettes", &row, false, colours[0], n, l->o->src, tmh_clut_at(&l->m) + TMH_BLOCK_SIZE,
-		 DOC_DERIVED | DOC_BLOCK);
+		 DOC_SHOWN | DOC_BLOCK);
 	return 0;
 }
 
@@ -471,6 +471,7 @@ static int doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, s
 
 static const struct model_ops ops = {
 	.open = open_bank, .count = count, .locate = locate, .doc = doc, .image = image, .verify = tmh_verify,
+	.doc_put = tmh_doc_put, .image_put = tmh_image_put,
 };
 
 const struct format fmt_tmh = {

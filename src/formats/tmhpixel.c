@@ -118,11 +118,8 @@ void tmh_indices_put(uint32_t format, const struct tmh_rows *r, uint32_t w, cons
 	for (uint32_t y = 0; y < r->h; y++, rows += r->pitch, in += w) {
 		if (format == TMH_CLUT8)
 			memcpy(rows, in, w);
-		for (uint32_t x = 0; format == TMH_CLUT4 && x < w; x++) {
-			uint8_t *p = rows + x / 2;
-
-			*p = (uint8_t)(x & 1 ? (*p & 15) | in[x] << 4 : (*p & 0xf0) | (in[x] & 15));
-		}
+		for (uint32_t x = 0; format == TMH_CLUT4 && x < w; x++)
+			tmh_index_put(format, rows, x, in[x]);
 	}
 }
 
@@ -137,6 +134,23 @@ uint32_t tmh_index(uint32_t format, const uint8_t *row, uint32_t x)
 		return le_u16(row + 2 * (size_t)x);
 	default:
 		return le_u32(row + 4 * (size_t)x);
+	}
+}
+
+void tmh_index_put(uint32_t format, uint8_t *row, uint32_t x, uint32_t v)
+{
+	switch (format) {
+	case TMH_CLUT4:
+		row[x / 2] = (uint8_t)(x & 1 ? (row[x / 2] & 15) | v << 4 : (row[x / 2] & 0xf0) | (v & 15));
+		break;
+	case TMH_CLUT8:
+		row[x] = (uint8_t)v;
+		break;
+	case TMH_CLUT16:
+		put_le16(row + 2 * (size_t)x, (uint16_t)v);
+		break;
+	default:
+		put_le32(row + 4 * (size_t)x, v);
 	}
 }
 
@@ -219,7 +233,7 @@ static void end_colour(unsigned v, uint8_t c[4])
 	c[3] = 255;
 }
 
-static void alpha_steps(const uint8_t end[2], uint8_t step[8])
+void tmh_alpha_steps(const uint8_t end[2], uint8_t step[8])
 {
 	unsigned n = end[0] > end[1] ? 7 : 5;
 
@@ -233,21 +247,28 @@ static void alpha_steps(const uint8_t end[2], uint8_t step[8])
 	}
 }
 
+void tmh_block_steps(const uint16_t end[2], uint8_t step[4][4])
+{
+	bool four = end[0] > end[1];
+
+	end_colour(end[0], step[0]);
+	end_colour(end[1], step[1]);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned p = step[0][i], q = step[1][i];
+
+		step[2][i] = (uint8_t)(four ? (2 * p + q) / 3 : (p + q) / 2);
+		step[3][i] = (uint8_t)(four ? (p + 2 * q) / 3 : 0);
+	}
+	step[2][3] = 255;
+	step[3][3] = four ? 255 : 0;
+}
+
 void tmh_block_colours(uint32_t format, const struct tmh_block *b, uint8_t out[16][4])
 {
-	uint8_t c[4][4] = { { 0 } }, step[8];
+	uint8_t c[4][4], step[8];
 
-	end_colour(b->end[0], c[0]);
-	end_colour(b->end[1], c[1]);
-	for (unsigned i = 0; i < 3; i++) {
-		unsigned p = c[0][i], q = c[1][i];
-
-		c[2][i] = (uint8_t)(b->end[0] > b->end[1] ? (2 * p + q) / 3 : (p + q) / 2);
-		c[3][i] = (uint8_t)(b->end[0] > b->end[1] ? (p + 2 * q) / 3 : 0);
-	}
-	c[2][3] = 255;
-	c[3][3] = b->end[0] > b->end[1] ? 255 : 0;
-	alpha_steps(b->alpha_end, step);
+	tmh_block_steps(b->end, c);
+	tmh_alpha_steps(b->alpha_end, step);
 	for (unsigned i = 0; i < 16; i++) {
 		memcpy(out[i], c[b->pick[i]], 4);
 		if (format == TMH_DXT3)

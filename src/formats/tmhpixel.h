@@ -43,6 +43,7 @@ void tmh_indices_get(uint32_t format, const struct tmh_rows *r, uint32_t w, cons
 void tmh_indices_put(uint32_t format, const struct tmh_rows *r, uint32_t w, const uint8_t *in, uint8_t *rows);
 /* One palette number of any CLUT format. */
 uint32_t tmh_index(uint32_t format, const uint8_t *row, uint32_t x);
+void tmh_index_put(uint32_t format, uint8_t *row, uint32_t x, uint32_t v);
 
 /* n colours of formats 0 to 3 to RGBA and back; back is exact for what came from the same format. */
 void tmh_colours_get(uint32_t format, const uint8_t *stored, size_t n, uint8_t (*out)[4]);
@@ -60,7 +61,12 @@ struct tmh_block {
 void tmh_block_get(uint32_t format, const uint8_t *stored, struct tmh_block *b);
 void tmh_block_put(uint32_t format, const struct tmh_block *b, uint8_t *stored);
 void tmh_block_colours(uint32_t format, const struct tmh_block *b, uint8_t out[16][4]);
+/* What two end colours, and the two alphas of DXT5, give. */
+void tmh_block_steps(const uint16_t end[2], uint8_t step[4][4]);
+void tmh_alpha_steps(const uint8_t end[2], uint8_t step[8]);
 /* The whole picture; blocks lie row by row. */
 void tmh_dxt_get(uint32_t format, const uint8_t *stored, uint32_t w, uint32_t h, uint8_t *rgba);
+/* Encodes the blocks that show something else; how many. A block that can be met no better than it is stays. */
+size_t tmh_dxt_put(uint32_t format, const uint8_t *rgba, uint32_t w, uint32_t h, uint8_t *stored);
 
 #endif

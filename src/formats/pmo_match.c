@@ -1,0 +1,616 @@
+/* Which stored vertex is meant by each vertex of an edited mesh (views.md 4). Programs drop vertices that no face uses,
+ * turn and sort faces, and give every corner its own texture coordinate and normal; none of that is an edit. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmo.h"
+
+struct match {
+	const struct geo_mesh *was;
+	const struct geo_put *put;
+	const struct pmo_run **run_of;         /* of each stored vertex */
+	const float *normals;                  /* stored ones; NULL: none */
+	uint32_t *to;                          /* of each vertex of put: the stored one, or GEO_NONE */
+	struct pmo_match *out;
+};
+
+struct triangle {
+	uint32_t v[3], group;                  /* group: number in the mesh; GEO_NONE: not said */
+	int32_t material;                      /* -1: not said */
+};
+
+/* ---- normals ---- */
+
+const float *pmo_stream(const struct geo_mesh *m, unsigned attr)
+{
+	for (unsigned i = 0; i < m->nstreams; i++)
+		if (m->streams[i].attr == attr)
+			return m->streams[i].v;
+	return NULL;
+}
+
+bool pmo_normal_stays(const struct geo_number given[3], const float shown[3])
+{
+	return geo_stays(given[0], pmo_shown(shown[0])) && geo_stays(given[1], pmo_shown(shown[1])) &&
+	       geo_stays(given[2], pmo_shown(shown[2]));
+}
+
+#define COS_1_DEGREE 0.99984769515639124
+
+/* Whether b, of any length, points within 1 degree of a; false when one of them has no direction. */
+static bool near(const double a[3], const double b[3])
+{
+	double dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+	double length = sqrt((a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) * (b[0] * b[0] + b[1] * b[1] + b[2] * b[2]));
+
+	return length > 0 && dot >= COS_1_DEGREE * length;
+}
+
+bool pmo_normal_near(const struct geo_number given[3], const float shown[3])
+{
+	return near((const double[]){ given[0].v, given[1].v, given[2].v },
+		    (const double[]){ shown[0], shown[1], shown[2] });
+}
+
+/* ---- vertices ---- */
+
+static void mark(uint8_t *used, const uint32_t *v, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		used[v[k]] = 1;
+}
+
+static bool is_flat(const struct geo_corner c[3])
+{
+	return c[0].v == c[1].v || c[1].v == c[2].v || c[2].v == c[0].v;
+}
+
+/* All vertices in stored order. */
+static bool map_all(struct match *x)
+{
+	if (x->put->nvertices != x->was->nvertices)
+		return false;
+	for (uint32_t i = 0; i < x->put->nvertices; i++)
+		x->to[i] = i;
+	return true;
+}
+
+/* Those that faces use, in stored order. */
+static int map_used(struct match *x, struct err *e)
+{
+	uint32_t nold = x->was->nvertices, nnew = x->put->nvertices, k = 0, i;
+	uint8_t *used = calloc((size_t)nold + nnew + 1, 1), *ours = used + nnew;
+
+	if (!used)
+		return err_nomem(e);
+	for (uint32_t f = 0; f < x->was->nfaces; f++)
+		mark(ours, x->was->face[f], 3);
+	for (uint32_t f = 0; f < x->put->nfaces; f++)
+		for (unsigned c = 0; c < 3 && !is_flat(x->put->face[f]); c++)
+			used[x->put->face[f][c].v] = 1;
+	for (i = 0; i < nnew; i++) {
+		x->to[i] = GEO_NONE;
+		if (!used[i])
+			continue;
+		while (k < nold && !ours[k])
+			k++;
+		if (k == nold)
+			break;
+		x->to[i] = k++;
+	}
+	while (k < nold && !ours[k])
+		k++;
+	free(used);
+	return i == nnew && k == nold;
+}
+
+/* ---- faces ---- */
+
+/* The smallest number comes first. */
+static void turn(struct triangle *t, uint32_t a, uint32_t b, uint32_t c)
+{
+	bool second = b < a && b < c, third = c < a && c < b;
+
+	t->v[0] = second ? b : third ? c : a;
+	t->v[1] = second ? c : third ? a : b;
+	t->v[2] = second ? a : third ? b : c;
+}
+
+static int by_numbers(const void *a, const void *b)
+{
+	const struct triangle *x = a, *y = b;
+
+	for (unsigned i = 0; i < 3; i++)
+		if (x->v[i] != y->v[i])
+			return x->v[i] < y->v[i] ? -1 : 1;
+	return (x->group > y->group) - (x->group < y->group);
+}
+
+static void stored_faces(const struct geo_mesh *was, struct triangle *t)
+{
+	for (unsigned k = 0; k < was->nparts; k++) {
+		const struct geo_part *part = &was->parts[k];
+
+		for (uint32_t f = part->first_face; f < part->first_face + part->nfaces; f++) {
+			turn(&t[f], was->face[f][0], was->face[f][1], was->face[f][2]);
+			t[f].group = k;
+			t[f].material = part->material;
+		}
+	}
+}
+
+/* How many faces with three corners put has; their stored vertices in t. More than `most`, or a corner that means no
+ * stored vertex: most + 1. */
+static uint32_t take_faces(const struct match *x, struct triangle *t, uint32_t most)
+{
+	uint32_t n = 0;
+
+	for (uint32_t f = 0; f < x->put->nfaces; f++) {
+		const struct geo_corner *c = x->put->face[f];
+		uint32_t v[3];
+
+		if (is_flat(c))
+			continue;
+		for (unsigned k = 0; k < 3; k++)
+			v[k] = x->to[c[k].v];
+		if (n == most || v[0] == GEO_NONE || v[1] == GEO_NONE || v[2] == GEO_NONE)
+			return most + 1;
+		turn(&t[n], v[0], v[1], v[2]);
+		t[n].group = x->put->group[f] < x->was->nparts ? x->put->group[f] : GEO_NONE;
+		t[n++].material = x->put->material[f];
+	}
+	return n;
+}
+
+static bool has_material(const struct geo_mesh *was, int32_t material)
+{
+	for (unsigned k = 0; k < was->nparts; k++)
+		if (was->parts[k].material == material)
+			return true;
+	return false;
+}
+
+/* Whether a face stays in its group: where that is not said, the material tells, if a group has it. */
+static bool same_face(struct match *x, const struct triangle *ours, const struct triangle *theirs)
+{
+	bool other = theirs->material >= 0 && theirs->material != ours->material;
+
+	if (memcmp(ours->v, theirs->v, sizeof ours->v))
+		return false;
+	if (theirs->group == GEO_NONE && other && has_material(x->was, theirs->material))
+		return false;
+	x->out->other_material += other;
+	return theirs->group == GEO_NONE || theirs->group == ours->group;
+}
+
+static bool same_order(struct match *x, const struct triangle *ours, const struct triangle *theirs, uint32_t n)
+{
+	x->out->other_material = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (!same_face(x, &ours[i], &theirs[i]))
+			return false;
+	return true;
+}
+
+static int same_faces(struct match *x, struct err *e)
+{
+	uint32_t n = x->was->nfaces;
+	struct triangle *ours = malloc(((size_t)n + 1) * 2 * sizeof *ours), *theirs;
+	bool same;
+
+	if (!ours)
+		return err_nomem(e);
+	theirs = ours + n + 1;
+	stored_faces(x->was, ours);
+	same = take_faces(x, theirs, n) == n;
+	if (same && !same_order(x, ours, theirs, n)) {
+		qsort(ours, n, sizeof *ours, by_numbers);
+		qsort(theirs, n, sizeof *theirs, by_numbers);
+		same = same_order(x, ours, theirs, n);
+	}
+	free(ours);
+	return same;
+}
+
+/* ---- vertices in another order ----
+ *
+ * Some programs number vertices anew, as faces use them. Then the faces themselves tell which vertex is which: one after
+ * the other they must go with the stored ones, corner by corner. */
+
+#define SORTED_PARTS 4096u                     /* sorting takes time with the square of them */
+
+struct pairing { struct match *x; uint32_t *from; };   /* from: of each stored vertex, the one of put */
+
+static bool may_pair(const struct pairing *p, uint32_t theirs, uint32_t ours)
+{
+	return p->x->to[theirs] == ours ? p->from[ours] == theirs :
+	       p->x->to[theirs] == GEO_NONE && p->from[ours] == GEO_NONE;
+}
+
+/* The face may begin with another corner. */
+static bool pair_face(struct pairing *p, const struct geo_corner theirs[3], const uint32_t ours[3])
+{
+	for (unsigned first = 0; first < 3; first++) {
+		unsigned k = 0;
+
+		while (k < 3 && may_pair(p, theirs[k].v, ours[(first + k) % 3]))
+			k++;
+		if (k < 3)
+			continue;
+		for (k = 0; k < 3; k++) {
+			p->x->to[theirs[k].v] = ours[(first + k) % 3];
+			p->from[ours[(first + k) % 3]] = theirs[k].v;
+		}
+		return true;
+	}
+	return false;
+}
+
+static bool pair_faces(struct pairing *p, const uint32_t *order)
+{
+	const struct geo_put *put = p->x->put;
+	const struct geo_mesh *was = p->x->was;
+	uint32_t n = 0;
+
+	memset(p->x->to, 0xff, (size_t)put->nvertices * sizeof *p->x->to);
+	memset(p->from, 0xff, (size_t)was->nvertices * sizeof *p->from);
+	for (uint32_t f = 0; f < put->nfaces; f++) {
+		if (is_flat(put->face[f]))
+			continue;
+		if (n == was->nfaces || !pair_face(p, put->face[f], was->face[order[n]]))
+			return false;
+		n++;
+	}
+	return n == was->nfaces;
+}
+
+/* The stored faces as programs sort them that write one material after the other, in the order of their first use. */
+static void sort_by_material(const struct geo_mesh *was, uint32_t *order)
+{
+	uint32_t n = 0;
+
+	for (unsigned k = 0; k < was->nparts; k++) {
+		bool again = false;
+
+		for (unsigned i = 0; i < k && !again; i++)
+			again = was->parts[i].nfaces && was->parts[i].material == was->parts[k].material;
+		for (unsigned i = k; i < was->nparts && !again; i++)
+			for (uint32_t f = 0; f < was->parts[i].nfaces; f++)
+				if (was->parts[i].material == was->parts[k].material)
+					order[n++] = was->parts[i].first_face + f;
+	}
+}
+
+static int map_by_faces(struct match *x, struct err *e)
+{
+	const struct geo_mesh *was = x->was;
+	uint32_t *order = malloc(((size_t)was->nfaces + was->nvertices + 1) * sizeof *order);
+	struct pairing p = { x, order + was->nfaces };
+	bool found;
+
+	if (!order)
+		return err_nomem(e);
+	for (uint32_t f = 0; f < was->nfaces; f++)
+		order[f] = f;
+	found = pair_faces(&p, order);
+	if (!found && was->nparts <= SORTED_PARTS) {
+		sort_by_material(was, order);
+		found = pair_faces(&p, order);
+	}
+	free(order);
+	return found;
+}
+
+/* ---- corners ---- */
+
+static const float *stored_normal(const struct match *x, uint32_t v)
+{
+	const struct pmo_run *r = x->run_of[v];
+
+	return r->scan.vertex.normal.format ? x->normals + 3 * (size_t)(r->normal + v - r->first) : NULL;
+}
+
+/* Whether the normals are mostly not those that were shown. */
+static bool are_foreign(const struct match *x)
+{
+	uint64_t ours = 0, theirs = 0;
+
+	for (uint32_t f = 0; f < x->put->nfaces; f++) {
+		const struct geo_corner *c = x->put->face[f];
+
+		for (unsigned k = 0; k < 3 && !is_flat(c); k++) {
+			const float *shown = stored_normal(x, x->to[c[k].v]);
+
+			if (!shown || c[k].normal == GEO_NONE)
+				continue;
+			if (pmo_normal_stays(x->put->normal[c[k].normal], shown))
+				ours++;
+			else
+				theirs++;
+		}
+	}
+	return theirs > ours;
+}
+
+/* Two texts that can mean the same value. */
+static bool same_values(const struct geo_number *a, const struct geo_number *b, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!(fabs(a[i].v - b[i].v) <= (double)a[i].slack + b[i].slack) && a[i].v != b[i].v)
+			return false;
+	return true;
+}
+
+static bool same_normals(const struct match *x, uint32_t a, uint32_t b)
+{
+	const struct geo_number *p = x->put->normal[a], *q = x->put->normal[b];
+
+	return same_values(p, q, 3) ||
+	       (x->out->foreign_normals &&
+		near((const double[]){ p[0].v, p[1].v, p[2].v }, (const double[]){ q[0].v, q[1].v, q[2].v }));
+}
+
+/* Programs that work out normals anew give each face of a vertex its own. A stored vertex has one: their mean. */
+static bool mix_normals(const struct match *x, struct pmo_corner *out)
+{
+	out->mixed = x->out->foreign_normals;
+	return out->mixed;
+}
+
+/* False when the vertex has another value already. */
+static bool take_corner(struct match *x, const struct geo_corner *c)
+{
+	uint32_t v = x->to[c->v];
+	struct pmo_corner *out = &x->out->v[v];
+	const struct ge_vertex *type = &x->run_of[v]->scan.vertex;
+
+	out->drawn = true;
+	if (c->uv != GEO_NONE && !type->uv.format)
+		x->out->no_uvs++;
+	else if (c->uv != GEO_NONE && out->uv == GEO_NONE)
+		out->uv = c->uv;
+	else if (c->uv != GEO_NONE && c->uv != out->uv && !same_values(x->put->uv[c->uv], x->put->uv[out->uv], 2))
+		return false;
+	if (c->normal != GEO_NONE && !type->normal.format)
+		x->out->no_normals++;
+	else if (c->normal != GEO_NONE && out->normal == GEO_NONE)
+		out->normal = c->normal;
+	else if (c->normal != GEO_NONE && c->normal != out->normal && !same_normals(x, c->normal, out->normal))
+		return mix_normals(x, out);
+	return true;
+}
+
+static void add_normal(struct geo_number sum[3], const struct geo_number n[3])
+{
+	double length = sqrt(n[0].v * n[0].v + n[1].v * n[1].v + n[2].v * n[2].v);
+
+	for (unsigned k = 0; k < 3 && length > 0; k++)
+		sum[k].v += n[k].v / length;
+}
+
+static int mean_normals(struct match *x, struct arena *a, struct err *e)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < x->was->nvertices; i++)
+		any |= x->out->v[i].mixed;
+	if (!any)
+		return 1;
+	x->out->mean = arena_alloc(a, x->was->nvertices, sizeof *x->out->mean);
+	if (!x->out->mean)
+		return err_nomem(e);
+	for (uint32_t f = 0; f < x->put->nfaces; f++) {
+		const struct geo_corner *c = x->put->face[f];
+
+		for (unsigned k = 0; k < 3 && !is_flat(c); k++)
+			if (x->out->v[x->to[c[k].v]].mixed && c[k].normal != GEO_NONE)
+				add_normal(x->out->mean[x->to[c[k].v]], x->put->normal[c[k].normal]);
+	}
+	return 1;
+}
+
+/* Vertices that no face uses find their values by number, when all others have the numbers we gave them. */
+static void take_unused(struct match *x, uint32_t nuvs, uint32_t nnormals)
+{
+	bool uvs = nuvs == x->put->nuvs, normals = nnormals == x->put->nnormals;
+
+	for (uint32_t i = 0; i < x->was->nvertices; i++) {
+		const struct pmo_run *r = x->run_of[i];
+		const struct pmo_corner *c = &x->out->v[i];
+
+		uvs &= c->uv == GEO_NONE || c->uv == r->uv + i - r->first;
+		normals &= c->normal == GEO_NONE || c->normal == r->normal + i - r->first;
+	}
+	for (uint32_t i = 0; i < x->was->nvertices; i++) {
+		const struct pmo_run *r = x->run_of[i];
+		struct pmo_corner *c = &x->out->v[i];
+
+		if (c->drawn || c->from == GEO_NONE)
+			continue;
+		if (uvs && r->scan.vertex.uv.format)
+			c->uv = r->uv + i - r->first;
+		if (normals && r->scan.vertex.normal.format)
+			c->normal = r->normal + i - r->first;
+	}
+}
+
+static uint32_t stream_count(const struct geo_mesh *m, unsigned attr)
+{
+	for (unsigned i = 0; i < m->nstreams; i++)
+		if (m->streams[i].attr == attr)
+			return m->streams[i].count;
+	return 0;
+}
+
+static int take_corners(struct match *x)
+{
+	struct pmo_match *out = x->out;
+
+	out->no_uvs = out->no_normals = 0;
+	for (uint32_t i = 0; i < x->was->nvertices; i++)
+		out->v[i] = (struct pmo_corner){ GEO_NONE, GEO_NONE, GEO_NONE, 0, false, false };
+	for (uint32_t i = 0; i < x->put->nvertices; i++)
+		if (x->to[i] != GEO_NONE) {
+			out->v[x->to[i]].from = i;
+			out->v[x->to[i]].line = x->put->vertex_line[i];
+		}
+	out->foreign_normals = x->put->foreign_normals || are_foreign(x);
+	for (uint32_t f = 0; f < x->put->nfaces; f++)
+		for (unsigned k = 0; k < 3 && !is_flat(x->put->face[f]); k++)
+			if (!take_corner(x, &x->put->face[f][k]))
+				return 0;
+	take_unused(x, stream_count(x->was, GEO_UV), stream_count(x->was, GEO_NORMAL));
+	return 1;
+}
+
+int pmo_match(const struct pmo_mesh *mesh, const struct geo_mesh *was, const struct pmo_run *run,
+	      const struct geo_put *put, struct pmo_match *out, struct arena *a, struct err *e)
+{
+	struct match x = { .was = was, .put = put, .out = out };
+	int rc = 0;
+
+	x.normals = pmo_stream(was, GEO_NORMAL);
+	x.run_of = arena_alloc(a, (size_t)was->nvertices + 1, sizeof *x.run_of);
+	x.to = arena_alloc(a, (size_t)put->nvertices + 1, sizeof *x.to);
+	out->v = arena_alloc(a, (size_t)was->nvertices + 1, sizeof *out->v);
+	if (!x.run_of || !x.to || !out->v)
+		return err_nomem(e);
+	for (uint32_t k = 0; k < mesh->group_count; k++)
+		for (uint32_t i = 0; i < run[k].scan.vertices; i++)
+			x.run_of[run[k].first + i] = &run[k];
+	if (map_all(&x))
+		rc = same_faces(&x, e);
+	if (!rc) {
+		rc = map_used(&x, e);
+		rc = rc > 0 ? same_faces(&x, e) : rc;
+	}
+	if (!rc && was->nfaces) {
+		rc = map_by_faces(&x, e);
+		rc = rc > 0 ? same_faces(&x, e) : rc;
+	}
+	rc = rc > 0 ? take_corners(&x) : rc;
+	return rc > 0 ? mean_normals(&x, a, e) : rc;
+}
+
+/* ---- movements of the whole ---- */
+
+struct axes { uint8_t axis[3]; int8_t sign[3]; };      /* new x = sign[0] * old axis[0] ... */
+
+/* The k-th of the 48 ways to swap and mirror axes; 0 leaves them as they are. */
+static struct axes axes_of(unsigned k)
+{
+	static const uint8_t order[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 },
+					     { 2, 1, 0 } };
+	struct axes a;
+
+	for (unsigned i = 0; i < 3; i++) {
+		a.axis[i] = order[k / 8][i];
+		a.sign[i] = k >> i & 1 ? -1 : 1;
+	}
+	return a;
+}
+
+struct extent { double was, now; uint32_t n; };        /* roots of the sums of squares */
+
+static struct extent measure(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v)
+{
+	struct extent out = { 0 };
+
+	for (uint32_t i = 0; i < was->nvertices; i++) {
+		if (v[i].from == GEO_NONE)
+			continue;
+		out.n++;
+		for (unsigned k = 0; k < 3; k++) {
+			double a = pmo_shown(was->position[i][k]), b = put->position[v[i].from][k].v;
+
+			out.was += a * a;
+			out.now += b * b;
+		}
+	}
+	out.was = sqrt(out.was);
+	out.now = sqrt(out.now);
+	return out;
+}
+
+/* Whether every vertex is where axes, then scale, then a shift put it, up to `tolerance`. */
+static bool explains(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v,
+		     const struct axes *a, double scale, const double shift[3], double tolerance)
+{
+	for (uint32_t i = 0; i < was->nvertices; i++)
+		for (unsigned k = 0; k < 3 && v[i].from != GEO_NONE; k++) {
+			double old = pmo_shown(was->position[i][a->axis[k]]);
+			struct geo_number now = put->position[v[i].from][k];
+
+			if (!(fabs(a->sign[k] * old * scale + shift[k] - now.v) <= tolerance + now.slack))
+				return false;
+		}
+	return true;
+}
+
+static void name_axes(const struct axes *a, double scale, char *text, size_t n)
+{
+	static const char *const sign[2] = { "-", "" };
+	bool up = a->axis[0] == 0 && a->axis[1] == 2 && a->axis[2] == 1 && a->sign[0] == 1;
+	char by[64] = "";
+
+	if (scale != 1)
+		snprintf(by, sizeof by, " and all is scaled by %s", pmo_number(scale).s);
+	if (up && a->sign[1] == -1 && a->sign[2] == 1)
+		snprintf(text, n, "axes swapped: y up has become z up%s; check the export settings", by);
+	else if (up && a->sign[1] == 1 && a->sign[2] == -1)
+		snprintf(text, n, "axes swapped: z up has become y up%s; check the export settings", by);
+	else
+		snprintf(text, n, "axes swapped: x, y, z are what %s%c, %s%c, %s%c were%s; check the export settings",
+			 sign[a->sign[0] > 0], 'x' + a->axis[0], sign[a->sign[1] > 0], 'x' + a->axis[1],
+			 sign[a->sign[2] > 0], 'x' + a->axis[2], by);
+}
+
+static bool shifted(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v,
+		    double tolerance, char *text, size_t n)
+{
+	struct axes same = axes_of(0);
+	double d[3];
+	uint32_t i = 0;
+
+	while (v[i].from == GEO_NONE)
+		i++;
+	for (unsigned k = 0; k < 3; k++)
+		d[k] = put->position[v[i].from][k].v - pmo_shown(was->position[i][k]);
+	if (!explains(was, put, v, &same, 1, d, tolerance))
+		return false;
+	snprintf(text, n, "all vertices are moved by (%s, %s, %s)", pmo_number(d[0]).s, pmo_number(d[1]).s,
+		 pmo_number(d[2]).s);
+	return true;
+}
+
+bool pmo_moved(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v, char *text, size_t n)
+{
+	struct extent x = measure(was, put, v);
+	/* Positions were rounded to 1/32768 of the scale, and texts may give six decimals. */
+	double tolerance = 1e-4 * (x.was > x.now ? x.was : x.now) / sqrt(x.n ? x.n : 1), none[3] = { 0 }, scale;
+	struct axes a = axes_of(0);
+
+	if (x.n < 3 || !isfinite(tolerance) || explains(was, put, v, &a, 1, none, tolerance))
+		return false;
+	if (shifted(was, put, v, tolerance, text, n))
+		return true;
+	if (!(x.was > 0) || !(x.now > 0))
+		return false;
+	scale = x.now / x.was;
+	if (fabs(scale - 1) < 1e-4)
+		scale = 1;
+	for (unsigned k = 0; k < 48; k++) {
+		a = axes_of(k);
+		if (!explains(was, put, v, &a, scale, none, tolerance))
+			continue;
+		if (k)
+			name_axes(&a, scale, text, n);
+		else
+			snprintf(text, n, "all vertices are scaled by %s", pmo_number(scale).s);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,198 @@
+/* One vertex of a mesh with a new topology: what a text says over stored bytes. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "pmo_topology.h"
+
+struct pmo_given pmo_given(const struct geo_put *put, const struct geo_corner *c, unsigned line)
+{
+	struct pmo_given g = { .put = put, .position = put->position[c->v], .line = line,
+			       .foreign_normals = put->foreign_normals };
+
+	g.uv = c->uv == GEO_NONE ? NULL : put->uv[c->uv];
+	g.normal = c->normal == GEO_NONE ? NULL : put->normal[c->normal];
+	g.colour = !put->colour || isnan(put->colour[c->v][0].v) ? NULL : put->colour[c->v];
+	return g;
+}
+
+static bool stays(struct geo_number given, float shown, bool slack)
+{
+	if (!slack)
+		given.slack = 0;
+	return geo_stays(given, pmo_shown(shown));
+}
+
+/* ---- positions ---- */
+
+void pmo_vertex_position(const struct pmo *p, const struct pmo_mesh *m, const struct ge_vertex *type,
+			 const uint8_t *vertex, float out[3])
+{
+	const float *scale = pmo_scale(p, m);
+
+	for (unsigned k = 0; k < 3; k++)
+		out[k] = pmo_shown((float)(ge_get(&type->position, vertex, k) * scale[k]));
+}
+
+/* The scale that axis k needs at least for all that is given, its old one at least. */
+static double scale_for(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
+			const struct geo_put *put, unsigned k)
+{
+	double scale = pmo_scale(p, m)[k], need = isfinite(scale) ? fabs(scale) : 0, least, most;
+
+	pmo_range(f, &least, &most);
+	for (uint32_t i = 0; i < put->nvertices; i++) {
+		double v = put->position[i][k].v;
+
+		v = v > 0 ? v / most : -v;
+		need = v > need ? v : need;
+	}
+	/* As a float32 it must not be less. */
+	need = (double)(float)need < need ? nextafterf((float)need, HUGE_VALF) : need;
+	return scale < 0 ? -need : need;
+}
+
+static int outside_scale(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
+			 const struct pmo_given *given, unsigned k, struct err *e)
+{
+	double scale = pmo_scale(p, m)[k], least, most;
+
+	pmo_range(f, &least, &most);
+	return err_line(e, EINVAL, given->line, 0,
+			"%c %s is outside %s..%s; `rescale: [%s, %s, %s]` instead of the scale in %s would make room",
+			'x' + k, pmo_number(given->position[k].v).s, pmo_number((scale < 0 ? most : least) * scale).s,
+			pmo_number((scale < 0 ? least : most) * scale).s,
+			pmo_number(scale_for(p, m, f, given->put, 0)).s,
+			pmo_number(scale_for(p, m, f, given->put, 1)).s,
+			pmo_number(scale_for(p, m, f, given->put, 2)).s,
+			p->mesh_scale ? "the mesh's yaml" : "header.yaml");
+}
+
+static int put_position(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
+			const struct pmo_given *given, bool slack, uint8_t *vertex, struct err *e)
+{
+	for (unsigned k = 0; k < 3; k++) {
+		double scale = pmo_scale(p, m)[k], v = given->position[k].v;
+
+		if (stays(given->position[k], (float)(ge_get(f, vertex, k) * scale), slack))
+			continue;
+		if (scale == 0 || !isfinite(scale))
+			return err_line(e, EINVAL, given->line, 0,
+					"%c %s cannot be stored: the %c of the scale is %s", 'x' + k, pmo_number(v).s,
+					'x' + k, pmo_number(scale).s);
+		if (!pmo_fits(f, v / scale))
+			return outside_scale(p, m, f, given, k, e);
+		ge_put(f, vertex, k, v / scale);
+	}
+	return 0;
+}
+
+/* ---- texture coordinates ---- */
+
+void pmo_vertex_uv(const struct pmo_mesh *m, const struct ge_vertex *type, const uint8_t *vertex, float out[2])
+{
+	for (unsigned k = 0; k < 2; k++)
+		out[k] = pmo_shown((float)(ge_get(&type->uv, vertex, k) * m->uv_scale[k] + m->uv_offset[k]));
+}
+
+static int put_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, bool slack,
+		  uint8_t *vertex, struct err *e)
+{
+	for (unsigned k = 0; k < 2; k++) {
+		double scale = m->uv_scale[k], offset = m->uv_offset[k], v = given->uv[k].v, least, most;
+
+		if (stays(given->uv[k], (float)(ge_get(f, vertex, k) * scale + offset), slack))
+			continue;
+		if (scale == 0 || !isfinite(scale) || !isfinite(offset))
+			return err_line(e, EINVAL, given->line, 0,
+					"%s of this vertex, %s, cannot be stored: uv_scale is %s", k ? "v" : "u",
+					pmo_number(v).s, pmo_number(scale).s);
+		pmo_range(f, &least, &most);
+		if (!pmo_fits(f, (v - offset) / scale))
+			return err_line(e, EINVAL, given->line, 0,
+					"%s of this vertex, %s as stored from the top, is outside %s..%s: uv_scale is "
+					"%s",
+					k ? "v" : "u", pmo_number(v).s,
+					pmo_number((scale < 0 ? most : least) * scale + offset).s,
+					pmo_number((scale < 0 ? least : most) * scale + offset).s,
+					pmo_number(scale).s);
+		ge_put(f, vertex, k, (v - offset) / scale);
+	}
+	return 0;
+}
+
+/* ---- normals ---- */
+
+/* The longest vector of that direction that can be stored: what it rounds to depends on nothing else, so that the same
+ * normal always gives the same bytes. */
+static void put_direction(const struct ge_field *f, const double unit[3], uint8_t *vertex)
+{
+	double most = f->format == 1 ? 127.0 / 128 : f->format == 2 ? 32767.0 / 32768 : 1;
+
+	for (unsigned k = 0; k < 3; k++)
+		ge_put(f, vertex, k, unit[k] * most);
+}
+
+static int put_normal(const struct ge_field *f, const struct pmo_given *given, bool slack, uint8_t *vertex,
+		      struct err *e)
+{
+	const struct geo_number *n = given->normal;
+	double length = sqrt(n[0].v * n[0].v + n[1].v * n[1].v + n[2].v * n[2].v);
+	bool none = !(length > 0) || !isfinite(length);
+	float shown[3];
+
+	pmo_normal(f, vertex, shown);
+	if (stays(n[0], shown[0], slack) && stays(n[1], shown[1], slack) && stays(n[2], shown[2], slack))
+		return 0;
+	/* Other programs write one for what has none, and turn them a little. */
+	if (given->foreign_normals && (none || pmo_normal_near(n, shown)))
+		return 0;
+	if (none)
+		return err_line(e, EINVAL, given->line, 0, "the normal of this vertex, %s %s %s, has no direction",
+				pmo_number(n[0].v).s, pmo_number(n[1].v).s, pmo_number(n[2].v).s);
+	put_direction(f, (const double[]){ n[0].v / length, n[1].v / length, n[2].v / length }, vertex);
+	return 0;
+}
+
+/* ---- colours ---- */
+
+static int put_colour(const struct ge_field *f, const struct pmo_given *given, bool slack, uint8_t *vertex,
+		      struct err *e)
+{
+	uint8_t rgba[4];
+	bool changed = false;
+	uint32_t bits;
+
+	ge_colour_get(f->format - 4u, ge_colour_bits(f, vertex), rgba);
+	for (unsigned k = 0; k < 3; k++) {
+		double v = given->colour[k].v;
+
+		if (stays(given->colour[k], (float)(rgba[k] / 255.0), slack))
+			continue;
+		if (!(v >= 0 && v <= 1))
+			return err_line(e, EINVAL, given->line, 0, "%s %s is outside 0.0..1.0",
+					k == 0 ? "red" : k == 1 ? "green" : "blue", pmo_number(v).s);
+		rgba[k] = (uint8_t)lrint(v * 255);
+		changed = true;
+	}
+	bits = ge_colour_put(f->format - 4u, rgba);
+	if (changed && f->format == 7)
+		put_le32(vertex + f->at, bits);
+	else if (changed)
+		put_le16(vertex + f->at, (uint16_t)bits);
+	return 0;
+}
+
+int pmo_vertex_put(const struct pmo *p, const struct pmo_mesh *m, const struct ge_vertex *type,
+		   const struct pmo_given *given, bool slack, uint8_t *vertex, struct err *e)
+{
+	int rc = put_position(p, m, &type->position, given, slack, vertex, e);
+
+	if (!rc && given->uv && type->uv.format)
+		rc = put_uv(m, &type->uv, given, slack, vertex, e);
+	if (!rc && given->normal && type->normal.format)
+		rc = put_normal(&type->normal, given, slack, vertex, e);
+	if (!rc && given->colour && type->colour.format)
+		rc = put_colour(&type->colour, given, slack, vertex, e);
+	return rc;
+}
