@@ -62,7 +62,7 @@ static struct cached **slot_of(struct cache *c, const struct cache_key *k)
 
 static bool same_key(const struct cache_key *a, const struct cache_key *b)
 {
-	return a->unit == b->unit && a->index == b->index && a->kind == b->kind && a->arg == b->arg;
+	return a->unit == b->unit && a->index == b->index && a->kind == b->kind && a->arg == b->arg && a->gen == b->gen;
 }
 
 static void lru_remove(struct cache *c, struct cached *v)

@@ -11,6 +11,7 @@ struct cache;
 
 struct cache_key {
 	uint32_t unit, index;
+	uint32_t gen;                          /* of the unit: what was made before a change is never given again */
 	uint8_t kind, arg;
 };
 

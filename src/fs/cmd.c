@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -94,39 +96,228 @@ int cmd_write(const struct command *self, const void *p, size_t n)
 	return rc ? cmd_fail_errno(self, "standard output", -rc) : 0;
 }
 
+/* ---- places ---- */
+
+int cmd_place_find(struct cmd_place *p)
+{
+	const char *slash;
+	int rc;
+
+	/* Numbers of nodes change with it only; units stay until the tree is closed. */
+	if (p->node.unit && atomic_load_explicit(&p->node.unit->gen, memory_order_acquire) == p->gen)
+		return 0;
+	slash = strrchr(p->path, '/');
+	rc = p->in ? cmd_place_lookup(p->in, slash ? slash + 1 : p->path, &p->node) :
+		     node_resolve(p->t, p->path, &p->node);
+	if (rc)
+		p->node.unit = NULL;
+	else
+		p->gen = atomic_load(&p->node.unit->gen);
+	return rc;
+}
+
+int cmd_place_lookup(struct cmd_place *dir, const char *name, struct node *out)
+{
+	int rc = cmd_place_find(dir);
+
+	*out = dir->node;
+	return rc || !name ? rc : node_lookup(dir->t, dir->node, name, out);
+}
+
+int cmd_place_open(struct tree *t, const char *path, struct cmd_place *out)
+{
+	struct buf clean = { 0 };
+	int rc;
+
+	*out = (struct cmd_place){ .t = t };
+	tree_enter(t);
+	rc = node_resolve(t, path, &out->node);
+	if (!rc) {
+		out->gen = atomic_load(&out->node.unit->gen);
+		node_path(t, out->node, &clean);
+		buf_char(&clean, 0);
+		rc = clean.bad ? -ENOMEM : 0;
+	}
+	tree_leave(t);
+	if (rc)
+		buf_free(&clean);
+	out->path = (char *)clean.p;
+	return rc;
+}
+
+int cmd_place_below(struct cmd_place *dir, const char *name, struct cmd_place *out)
+{
+	*out = (struct cmd_place){ .t = dir->t, .in = dir };
+	if (asprintf(&out->path, "%s%s%s", dir->path, *dir->path ? "/" : "", name) >= 0)
+		return 0;
+	out->path = NULL;
+	return -ENOMEM;
+}
+
+void cmd_place_free(struct cmd_place *p)
+{
+	free(p->path);
+	p->path = NULL;
+}
+
+static int add_name(void *ctx, const struct node_entry *entry)
+{
+	struct buf *names = ctx;
+
+	if (strcmp(entry->name, ERRORS_NAME)) {
+		buf_char(names, entry->dir ? '/' : ' ');
+		buf_add(names, entry->name, strlen(entry->name) + 1);
+	}
+	return names->bad ? -ENOMEM : 0;
+}
+
+int cmd_names(struct cmd_place *dir, struct buf *names, struct err *e)
+{
+	struct err why = { 0 };
+	int rc;
+
+	tree_enter(dir->t);
+	rc = cmd_place_find(dir);
+	if (!rc)
+		rc = unit_fill(dir->t, dir->node.unit, &why);
+	if (!rc)
+		rc = node_list(dir->t, dir->node, 0, false, add_name, names);
+	tree_leave(dir->t);
+	if (rc)
+		err_set(e, -rc, "%s", why.code ? why.text : strerror(-rc));
+	return rc;
+}
+
+bool cmd_damaged(struct cmd_place *dir)
+{
+	struct buf lines = { 0 };
+	bool any;
+
+	if (dir->node.local)
+		return false;                  /* only a unit's own directory has it */
+	tree_enter(dir->t);
+	if (!cmd_place_find(dir))
+		node_errors(dir->t, dir->node, &lines);
+	any = lines.len;
+	tree_leave(dir->t);
+	buf_free(&lines);
+	return any;
+}
+
+/* ---- files ---- */
+
+double cmd_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+int cmd_read_open(struct cmd_place *dir, const char *name, struct cmd_reading *r, struct err *e)
+{
+	struct node_attr a;
+	struct node n;
+	int rc = cmd_place_lookup(dir, name, &n);
+
+	*r = (struct cmd_reading){ .t = dir->t };
+	if (rc)
+		return err_set(e, -rc, "%s", strerror(-rc));
+	rc = node_open(dir->t, n, &r->h, e);
+	if (rc)
+		return rc;
+	node_attr(dir->t, n, false, &a);
+	r->mtime = a.mtime;
+	r->size = handle_size(r->h);
+	r->gen = atomic_load(&n.unit->gen);
+	return 0;
+}
+
+int cmd_read(struct cmd_reading *r, void *piece, struct err *e)
+{
+	int got;
+
+	if (atomic_load(&handle_node(r->h).unit->gen) != r->gen)
+		return err_set(e, EAGAIN, "it was changed again and again while it was read");
+	got = handle_read(r->h, piece, CMD_PIECE, r->at);
+	if (got < 0)
+		return err_set(e, -got, "%s", strerror(got == -EBADMSG ? EIO : -got));
+	r->at += (uint64_t)got;
+	return got;
+}
+
+int cmd_read_on(struct cmd_reading *r, void *piece, struct err *e)
+{
+	int rc;
+
+	if (r->at == r->size)
+		return 0;
+	tree_enter(r->t);
+	rc = cmd_read(r, piece, e);
+	tree_leave(r->t);
+	return rc;
+}
+
+void cmd_read_close(struct cmd_reading *r)
+{
+	if (r->h)
+		handle_put(r->h);
+	r->h = NULL;
+}
+
 /* ---- every unit ---- */
 
 struct walk {
 	struct tree *t;
-	int (*fn)(void *ctx, struct unit *u, const char *path);
+	int (*fn)(void *ctx, struct cmd_place *unit);
 	void *ctx;
 	struct err *e;
 };
 
-static int walk_unit(struct walk *w, struct unit *u)
-{
-	struct buf path = { 0 };
-	struct unit *kid;
-	int rc;
+static int walk_unit(struct walk *w, struct cmd_place *unit);
 
-	unit_fill(w->t, u, NULL);              /* one that cannot be is fn's to find out; it has no kids */
-	node_path(w->t, (struct node){ u, 0 }, &path);
-	buf_char(&path, 0);
-	rc = path.bad ? err_nomem(w->e) : w->fn(w->ctx, u, (char *)path.p);
-	buf_free(&path);
-	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
-		if (!u->kids[i].format)
-			continue;
-		rc = unit_of_kid(w->t, u, i, &kid, w->e);
-		if (!rc)
-			rc = walk_unit(w, kid);        /* no deeper than LIMIT_NESTING */
+static int walk_below(struct walk *w, struct cmd_place *unit, const char *name)
+{
+	struct cmd_place kid;
+	int rc = cmd_place_below(unit, name, &kid);
+
+	if (!rc) {
+		tree_enter(w->t);
+		rc = cmd_place_find(&kid);
+		tree_leave(w->t);
 	}
+	/* What is gone by now is no unit of the tree; nor are directories inside one. */
+	if (rc == -ENOMEM)
+		rc = err_nomem(w->e);
+	else
+		rc = rc || kid.node.local ? 0 : walk_unit(w, &kid);    /* no deeper than LIMIT_NESTING */
+	cmd_place_free(&kid);
 	return rc;
 }
 
-int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct unit *u, const char *path), void *ctx, struct err *e)
+static int walk_unit(struct walk *w, struct cmd_place *unit)
+{
+	struct buf names = { 0 };
+	int rc = w->fn(w->ctx, unit);
+
+	if (!rc && cmd_names(unit, &names, NULL) == -ENOMEM)
+		rc = err_nomem(w->e);          /* another failure is fn's to find out */
+	for (size_t at = 0; at < names.len && !rc; at += strlen((char *)names.p + at) + 1)
+		if (names.p[at] == '/')
+			rc = walk_below(w, unit, (char *)names.p + at + 1);
+	buf_free(&names);
+	return rc;
+}
+
+int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct cmd_place *unit), void *ctx, struct err *e)
 {
 	struct walk w = { t, fn, ctx, e };
+	struct cmd_place root;
+	int rc = cmd_place_open(t, "", &root);
 
-	return walk_unit(&w, tree_root(t).unit);
+	if (rc)
+		return err_nomem(e);
+	rc = walk_unit(&w, &root);
+	cmd_place_free(&root);
+	return rc;
 }

@@ -16,7 +16,7 @@ struct command {
 };
 
 extern const struct command cmd_mount, cmd_umount, cmd_info, cmd_ls, cmd_cat, cmd_extract, cmd_verify, cmd_describe,
-	cmd_demo;
+	cmd_demo, cmd_put, cmd_log, cmd_undo;
 
 /* Reads the options: `letters` are flags, bit i of *given is letters[i]; --help is understood too. Returns the number
  * of arguments behind them, which is min to max, and moves *argv there; negative: return -1 - result as the exit
@@ -34,8 +34,56 @@ int cmd_write_fd(int fd, const void *p, size_t n);
 /* All of it to standard output; on failure says why and returns 1. */
 int cmd_write(const struct command *self, const void *p, size_t n);
 
-/* Calls fn for every unit of the tree, parents first, with its path; stops at the first result that is not 0. Also for
- * those that cannot be read. */
-int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct unit *u, const char *path), void *ctx, struct err *e);
+/* A node that a command comes back to. What is known of nodes may change each time the tree is entered, because another
+ * process may save: so it is known by its path. */
+struct cmd_place {
+	struct tree *t;
+	struct cmd_place *in;                  /* the directory it lies in, which has to last longer; NULL: the root */
+	char *path;                            /* below the root, "" the root's */
+	struct node node;                      /* as it was when last looked for; unit NULL: never */
+	uint32_t gen;
+};
+
+/* Enters the tree. On failure there is nothing to free, here and below. */
+int cmd_place_open(struct tree *t, const char *path, struct cmd_place *out);
+int cmd_place_below(struct cmd_place *dir, const char *name, struct cmd_place *out);   /* not looked for yet */
+void cmd_place_free(struct cmd_place *p);
+/* Within tree_enter(): p->node is true until tree_leave(). ENOENT, ENOTDIR when it is gone. */
+int cmd_place_find(struct cmd_place *p);
+/* An entry of dir, or with name NULL dir itself; within tree_enter(). */
+int cmd_place_lookup(struct cmd_place *dir, const char *name, struct node *out);
+
+/* The names in a directory, each behind a '/' when it is a directory too, else a blank, and with a 0 at its end. All but
+ * errors.txt: going through the others may find damage. Enters the tree. */
+int cmd_names(struct cmd_place *dir, struct buf *names, struct err *e);
+/* Whether a directory that was listed has errors.txt by now. Enters the tree. */
+bool cmd_damaged(struct cmd_place *dir);
+
+/* A command may do several small things in one turn inside the tree, because entering costs as much as a small file;
+ * not longer than that, because who saves waits for it. */
+#define CMD_TURN 0.002                         /* seconds */
+double cmd_now(void);                          /* seconds */
+
+/* A file that is read from its start. */
+#define CMD_PIECE ((size_t)1 << 20)
+struct cmd_reading {
+	struct tree *t;
+	struct handle *h;
+	uint64_t at, size;
+	uint32_t gen;
+	struct timespec mtime;
+};
+/* Opens an entry of dir, or with name NULL dir itself, within tree_enter(). On failure there is nothing to close. */
+int cmd_read_open(struct cmd_place *dir, const char *name, struct cmd_reading *r, struct err *e);
+/* The next piece, at most CMD_PIECE bytes, within tree_enter(): bytes read, 0 at the end, or -errno. EAGAIN: another
+ * process saved since it was opened, so this piece may not fit those before. */
+int cmd_read(struct cmd_reading *r, void *piece, struct err *e);
+/* The same, outside: enters the tree for it. */
+int cmd_read_on(struct cmd_reading *r, void *piece, struct err *e);
+void cmd_read_close(struct cmd_reading *r);
+
+/* Calls fn for every unit of the tree, parents first, outside tree_enter(), also for those that cannot be read; stops at
+ * the first result that is not 0. */
+int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct cmd_place *unit), void *ctx, struct err *e);
 
 #endif

@@ -11,30 +11,37 @@
 #include "cmd.h"
 #include "unit.h"
 
-#define PIECE ((size_t)1 << 20)
+#define TRIES 20u                              /* to copy a file that another process keeps changing */
 #define SHOW_EVERY 0.2                         /* seconds between two progress lines */
+
+/* Files of one directory that were read in one turn inside the tree. */
+#define BATCH 64u
+struct batch {
+	unsigned n;
+	size_t used;                           /* bytes in the room */
+	struct batched {
+		const char *name;
+		size_t at;                     /* in the room */
+		int got;                       /* bytes, or negative and `why` */
+		struct cmd_reading r;          /* open still when there is more */
+		struct err why;
+	} v[BATCH];
+};
 
 struct extract {
 	const struct command *self;
 	struct tree *t;
-	uint8_t *room;                         /* PIECE bytes */
+	uint8_t *room;                         /* 2 * CMD_PIECE bytes */
+	struct batch batch;
 	struct buf failed;                     /* lines "PATH: WHY" */
 	uint64_t nfiles, nbytes, nfailed;
 	bool progress;
 	double began, shown;
 };
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static void show_progress(struct extract *x, bool last)
 {
-	double t = now();
+	double t = cmd_now();
 
 	if (!x->progress || (!last && t - x->shown < SHOW_EVERY))
 		return;
@@ -44,124 +51,198 @@ static void show_progress(struct extract *x, bool last)
 	fflush(stderr);
 }
 
-static void note_failure(struct extract *x, struct node n, const char *why)
+/* name: of an entry of dir, or "" */
+static void note_failure(struct extract *x, const struct cmd_place *dir, const char *name, const char *why)
 {
-	struct buf path = { 0 };
+	const char *slash = *dir->path && *name ? "/" : "";
 
-	node_path(x->t, n, &path);
-	buf_printf(&x->failed, "%.*s: %s\n", (int)(path.len ? path.len : 1), path.len ? (char *)path.p : ".", why);
-	buf_free(&path);
+	buf_printf(&x->failed, "%s%s%s: %s\n", *dir->path || *name ? dir->path : ".", slash, name, why);
 	x->nfailed++;
 }
 
-static int copy_handle(struct extract *x, struct handle *h, int fd, bool *source_failed)
+/* ---- files ---- */
+
+/* What does not end with its first piece is read on outside. */
+static int read_start(struct cmd_place *dir, const char *name, uint8_t *piece, struct cmd_reading *r, struct err *why)
 {
-	uint64_t at = 0;
-	int rc = 0;
+	int got = cmd_read_open(dir, name, r, why);
 
-	while (at < handle_size(h) && !rc) {
-		int got = handle_read(h, x->room, PIECE, at);
-
-		if (got < 0) {
-			*source_failed = true;
-			return got;
-		}
-		rc = cmd_write_fd(fd, x->room, (size_t)got);
-		at += (uint64_t)got;
-		x->nbytes += (uint64_t)got;
-		show_progress(x, false);
-	}
-	return rc;
+	if (!got)
+		got = cmd_read(r, piece, why);
+	if (got < 0 || r->at == r->size)
+		cmd_read_close(r);
+	return got;
 }
 
-/* 0, also when the file was only damaged; negative when the destination cannot be written. */
-static int extract_file(struct extract *x, struct node n, int at, const char *name)
+static int copy_pieces(struct extract *x, struct cmd_reading *r, const uint8_t *piece, int got, int fd, struct err *why)
 {
-	struct err why = { 0 };
-	struct timespec times[2];
-	struct node_attr a;
-	struct handle *h;
-	bool source_failed = false;
-	int fd, rc;
+	uint64_t before = x->nbytes;
+	int rc;
 
-	if (node_open(x->t, n, &h, &why)) {
-		note_failure(x, n, why.text);
-		return 0;
+	while (got > 0) {
+		rc = cmd_write_fd(fd, piece, (size_t)got);
+		if (rc)
+			return rc;
+		x->nbytes += (uint64_t)got;
+		show_progress(x, false);
+		piece = x->room;
+		got = cmd_read_on(r, x->room, why);
 	}
-	fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0) {
-		rc = -errno;
-		handle_put(h);
-		return rc;
-	}
-	rc = copy_handle(x, h, fd, &source_failed);
-	handle_put(h);
-	node_attr(x->t, n, false, &a);
-	times[0] = times[1] = a.mtime;
+	if (got)
+		x->nbytes = before;
+	return got;
+}
+
+/* Once more from the start, because another process saved in between. */
+static int copy_again(struct extract *x, struct cmd_place *dir, struct batched *b, int fd)
+{
+	int got;
+
+	cmd_read_close(&b->r);
+	b->why = (struct err){ 0 };
+	tree_enter(x->t);
+	got = read_start(dir, b->name, x->room, &b->r, &b->why);
+	tree_leave(x->t);
+	if (got < 0)
+		return got;
+	if (ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET))
+		return -errno;
+	return copy_pieces(x, &b->r, x->room, got, fd, &b->why);
+}
+
+/* 0, also when the file was only damaged, which b->why tells; negative when the destination cannot be written. */
+static int copy_file(struct extract *x, struct cmd_place *dir, struct batched *b, int at)
+{
+	struct timespec times[2];
+	int fd = openat(at, b->name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = copy_pieces(x, &b->r, x->room + b->at, b->got, fd, &b->why);
+	for (unsigned i = 1; i < TRIES && b->why.code == EAGAIN; i++)
+		rc = copy_again(x, dir, b, fd);
+	times[0] = times[1] = b->r.mtime;
 	futimens(fd, times);
 	if (close(fd) && !rc)
 		rc = -errno;
-	if (source_failed) {
-		note_failure(x, n, strerror(rc == -EBADMSG ? EIO : -rc));
-		unlinkat(at, name, 0);
+	if (b->why.code) {
+		unlinkat(at, b->name, 0);
 		return 0;
 	}
 	x->nfiles += !rc;
 	return rc;
 }
 
-struct into { struct extract *x; int fd; };
-static int extract_dir(struct extract *x, struct node dir, int fd);
-
-static int extract_below(const struct into *into, const struct node_entry *entry)
-{
-	int fd, rc;
-
-	if (!entry->dir)
-		return extract_file(into->x, entry->node, into->fd, entry->name);
-	if (mkdirat(into->fd, entry->name, 0755) && errno != EEXIST)
-		return -errno;
-	fd = openat(into->fd, entry->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = extract_dir(into->x, entry->node, fd);
-	close(fd);
-	return rc;
-}
-
 /* Something in the way costs the entry; a destination that takes nothing more ends it all. */
-static int extract_entry(void *ctx, const struct node_entry *entry)
+static int settle(struct extract *x, const struct cmd_place *dir, const char *name, int rc)
 {
-	const struct into *into = ctx;
-	int rc = extract_below(into, entry);
-
 	switch (rc) {
 	case -EISDIR: case -ENOTDIR: case -ELOOP: case -EACCES: case -EPERM: case -ENXIO: case -ETXTBSY:
-		note_failure(into->x, entry->node, strerror(-rc));
+		note_failure(x, dir, name, strerror(-rc));
 		return 0;
 	default:
 		return rc;
 	}
 }
 
-/* Recursion ends with the tree: LIMIT_NESTING units deep, a few directories each. */
-static int extract_dir(struct extract *x, struct node dir, int fd)
+/* Reads files from the names at *at on, until the room or the turn is used up or a directory comes. */
+static void read_batch(struct extract *x, struct cmd_place *dir, const char **at, const char *end)
 {
-	struct into into = { x, fd };
-	struct buf errors = { 0 };
-	struct err why = { 0 };
-	int rc;
+	double until = cmd_now() + CMD_TURN;
+	struct batch *batch = &x->batch;
 
-	if (unit_fill(x->t, dir.unit, &why)) {
-		note_failure(x, dir, why.text);
-		return 0;
+	batch->n = 0;
+	batch->used = 0;
+	tree_enter(x->t);
+	while (*at < end && **at != '/' && batch->n < BATCH && batch->used < CMD_PIECE &&
+	       (!batch->n || cmd_now() < until)) {
+		struct batched *b = &batch->v[batch->n++];
+
+		b->name = *at + 1;
+		b->at = batch->used;
+		b->why = (struct err){ 0 };
+		b->got = read_start(dir, b->name, x->room + b->at, &b->r, &b->why);
+		if (b->got > 0)
+			batch->used += (size_t)b->got;
+		*at += strlen(*at) + 1;
+		if (b->r.h)
+			break;                 /* the next pieces overwrite the room */
 	}
-	rc = node_list(x->t, dir, 0, true, extract_entry, &into);
-	if (!rc && !dir.local) {
-		node_errors(x->t, dir, &errors);
-		if (errors.len)
-			note_failure(x, dir, "damaged; see its errors.txt");
-		buf_free(&errors);
+	tree_leave(x->t);
+}
+
+static int extract_files(struct extract *x, struct cmd_place *dir, int fd, const char **at, const char *end)
+{
+	int rc = 0;
+
+	read_batch(x, dir, at, end);
+	for (unsigned i = 0; i < x->batch.n; i++) {
+		struct batched *b = &x->batch.v[i];
+
+		if (!rc && b->got >= 0)
+			rc = settle(x, dir, b->name, copy_file(x, dir, b, fd));
+		if (b->why.code)
+			note_failure(x, dir, b->name, b->why.text);
+		cmd_read_close(&b->r);
+	}
+	return rc;
+}
+
+static int extract_file(struct extract *x, struct cmd_place *dir, int fd, const char *name)
+{
+	char room[NODE_NAME_MAX + 1];
+	const char *at = room;
+
+	snprintf(room, sizeof room, " %s", name);
+	return extract_files(x, dir, fd, &at, room + strlen(room));
+}
+
+/* ---- directories ---- */
+
+static int extract_dir(struct extract *x, struct cmd_place *dir, int fd);
+
+static int extract_folder(struct extract *x, struct cmd_place *dir, int at, const char *name)
+{
+	struct cmd_place below;
+	int fd, rc;
+
+	if (mkdirat(at, name, 0755) && errno != EEXIST)
+		return -errno;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = cmd_place_below(dir, name, &below);
+	if (!rc)
+		rc = extract_dir(x, &below, fd);
+	cmd_place_free(&below);
+	close(fd);
+	return rc;
+}
+
+/* Recursion ends with the tree: LIMIT_NESTING units deep, a few directories each. */
+static int extract_dir(struct extract *x, struct cmd_place *dir, int fd)
+{
+	struct buf names = { 0 };
+	struct err why = { 0 };
+	const char *at, *end;
+	int rc = 0;
+
+	if (cmd_names(dir, &names, &why))
+		note_failure(x, dir, "", why.text);
+	at = (const char *)names.p;
+	end = at + names.len;
+	while (at < end && !rc) {
+		if (*at == '/') {
+			rc = settle(x, dir, at + 1, extract_folder(x, dir, fd, at + 1));
+			at += strlen(at) + 1;
+		} else {
+			rc = extract_files(x, dir, fd, &at, end);
+		}
+	}
+	buf_free(&names);
+	if (!rc && !why.code && cmd_damaged(dir)) {
+		rc = extract_file(x, dir, fd, ERRORS_NAME);
+		note_failure(x, dir, "", "damaged; see its errors.txt");
 	}
 	return rc;
 }
@@ -190,11 +271,22 @@ static int make_dirs(const char *to)
 	return rc;
 }
 
-static int extract_node(struct extract *x, struct node n, const char *to)
+/* One file: an entry of the directory it lies in. */
+static int extract_one(struct extract *x, const struct cmd_place *file, int fd)
 {
-	struct node_attr a;
-	struct buf path = { 0 };
-	const char *slash;
+	const char *slash = strrchr(file->path, '/');
+	struct cmd_place dir = { .t = x->t };
+	int rc;
+
+	dir.path = strndup(file->path, slash ? (size_t)(slash - file->path) : 0);
+	rc = dir.path ? extract_file(x, &dir, fd, slash ? slash + 1 : file->path) : -ENOMEM;
+	cmd_place_free(&dir);
+	return rc;
+}
+
+static int extract_place(struct extract *x, struct cmd_place *from, const char *to)
+{
+	struct node_attr a = { 0 };
 	int fd, rc = make_dirs(to);
 
 	if (rc)
@@ -202,15 +294,16 @@ static int extract_node(struct extract *x, struct node n, const char *to)
 	fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	node_attr(x->t, n, false, &a);
-	if (a.dir) {
-		rc = extract_dir(x, n, fd);
+	tree_enter(x->t);
+	rc = cmd_place_find(from);
+	if (!rc)
+		node_attr(x->t, from->node, false, &a);
+	tree_leave(x->t);
+	if (rc) {
+		note_failure(x, from, "", strerror(-rc));
+		rc = 0;
 	} else {
-		node_path(x->t, n, &path);
-		buf_char(&path, 0);
-		slash = path.bad ? NULL : strrchr((char *)path.p, '/');
-		rc = path.bad ? -ENOMEM : extract_file(x, n, fd, slash ? slash + 1 : (char *)path.p);
-		buf_free(&path);
+		rc = a.dir ? extract_dir(x, from, fd) : extract_one(x, from, fd);
 	}
 	close(fd);
 	return rc;
@@ -231,9 +324,9 @@ static int finish(struct extract *x, int rc, const char *to)
 
 static int run_extract(const struct command *self, int argc, char **argv)
 {
-	struct extract x = { .self = self, .progress = isatty(STDERR_FILENO), .began = now() };
+	struct extract x = { .self = self, .progress = isatty(STDERR_FILENO), .began = cmd_now() };
 	const char *path, *to;
-	struct node n;
+	struct cmd_place from = { 0 };
 	unsigned given;
 	int rc = cmd_options(self, argc, &argv, "", &given, 2, 3);
 
@@ -244,12 +337,13 @@ static int run_extract(const struct command *self, int argc, char **argv)
 	x.t = cmd_open(self, argv[0]);
 	if (!x.t)
 		return 1;
-	x.room = malloc(PIECE);
-	rc = x.room ? node_resolve(x.t, path, &n) : -ENOMEM;
+	x.room = malloc(2 * CMD_PIECE);
+	rc = x.room ? cmd_place_open(x.t, path, &from) : -ENOMEM;
 	if (rc)
 		rc = cmd_fail_errno(self, *path ? path : argv[0], -rc);
 	else
-		rc = finish(&x, extract_node(&x, n, to), to);
+		rc = finish(&x, extract_place(&x, &from, to), to);
+	cmd_place_free(&from);
 	free(x.room);
 	buf_free(&x.failed);
 	tree_close(x.t);

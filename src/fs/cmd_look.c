@@ -12,36 +12,68 @@
 
 /* ---- cat ---- */
 
-#define CAT_PIECE ((size_t)1 << 20)
+#define CAT_HELD ((uint64_t)64 << 20)          /* bytes of a file that is written out only when all of it is read */
+#define CAT_TRIES 20u
 
-static int cat_handle(const struct command *self, struct handle *h, const char *path)
+struct cat {
+	const struct command *self;
+	struct cmd_place file;
+	uint8_t *room;                         /* CMD_PIECE bytes */
+	struct buf held;
+};
+
+/* The first piece belongs to the same moment as the size. */
+static int cat_open(struct cat *c, struct cmd_reading *r, struct err *e)
 {
-	uint8_t *room = malloc(CAT_PIECE);
-	uint64_t at = 0;
-	int rc = 0;
+	int rc;
 
-	if (!room)
-		return cmd_fail_errno(self, path, ENOMEM);
-	while (at < handle_size(h) && !rc) {
-		int got = handle_read(h, room, CAT_PIECE, at);
-
-		if (got < 0)
-			rc = cmd_fail_errno(self, path, got == -EBADMSG ? EIO : -got);
-		else
-			rc = cmd_write(self, room, (size_t)got);
-		at += (uint64_t)got;
-	}
-	free(room);
+	tree_enter(c->file.t);
+	rc = cmd_read_open(&c->file, NULL, r, e);
+	if (!rc)
+		rc = cmd_read(r, c->room, e);
+	tree_leave(c->file.t);
 	return rc;
+}
+
+/* Once: EAGAIN when another process saved meanwhile. *failed: standard output is gone, which has been said. */
+static int cat_pieces(struct cat *c, bool *failed, struct err *e)
+{
+	struct cmd_reading r;
+	int got = cat_open(c, &r, e);
+
+	c->held.len = 0;
+	while (got > 0 && !*failed) {
+		if (r.size <= CAT_HELD)
+			buf_add(&c->held, c->room, (size_t)got);
+		else
+			*failed = cmd_write(c->self, c->room, (size_t)got);
+		got = cmd_read_on(&r, c->room, e);
+	}
+	/* What is written out cannot be taken back. */
+	if (got == -EAGAIN && r.size > CAT_HELD)
+		got = err_set(e, ESTALE, "it was changed while it was read");
+	cmd_read_close(&r);
+	return got < 0 ? got : c->held.bad ? err_nomem(e) : 0;
+}
+
+static int cat_file(struct cat *c, const char *path)
+{
+	struct err why = { 0 };
+	bool failed = false;
+	int rc = -EAGAIN;
+
+	for (unsigned i = 0; i < CAT_TRIES && rc == -EAGAIN; i++)
+		rc = cat_pieces(c, &failed, &why);
+	if (failed)
+		return 1;
+	return rc ? cmd_fail(c->self, path, &why) : cmd_write(c->self, c->held.p, c->held.len);
 }
 
 static int run_cat(const struct command *self, int argc, char **argv)
 {
+	struct cat c = { .self = self };
 	unsigned given;
-	struct err why = { 0 };
-	struct handle *h;
 	struct tree *t;
-	struct node n;
 	int rc = cmd_options(self, argc, &argv, "", &given, 2, 2);
 
 	if (rc < 0)
@@ -49,15 +81,12 @@ static int run_cat(const struct command *self, int argc, char **argv)
 	t = cmd_open(self, argv[0]);
 	if (!t)
 		return 1;
-	rc = node_resolve(t, argv[1], &n);
-	if (rc)
-		rc = cmd_fail_errno(self, argv[1], -rc);
-	else if (node_open(t, n, &h, &why))
-		rc = cmd_fail(self, argv[1], &why);
-	else {
-		rc = cat_handle(self, h, argv[1]);
-		handle_put(h);
-	}
+	c.room = malloc(CMD_PIECE);
+	rc = c.room ? cmd_place_open(t, argv[1], &c.file) : -ENOMEM;
+	rc = rc ? cmd_fail_errno(self, argv[1], -rc) : cat_file(&c, argv[1]);
+	cmd_place_free(&c.file);
+	buf_free(&c.held);
+	free(c.room);
 	tree_close(t);
 	return rc;
 }
@@ -76,102 +105,135 @@ struct ls {
 	struct tree *t;
 	unsigned how;
 	struct buf out;
-	struct node *dirs;                     /* to be listed below */
-	size_t ndirs;
-	int failed;                            /* standard output is gone */
 	bool bad;                              /* a directory could not be read */
 };
 
-static void ls_line(struct ls *l, struct node n, const char *name)
+static int ls_flush(struct ls *l)
+{
+	int rc = l->out.bad ? cmd_fail_errno(l->self, tree_path(l->t), ENOMEM) :
+			      cmd_write(l->self, l->out.p, l->out.len);
+
+	l->out.len = 0;
+	return rc;
+}
+
+static void ls_fail(struct ls *l, const char *path, const char *why)
+{
+	fprintf(stderr, "modelfs: %s: %s: %s\n", l->self->name, *path ? path : tree_path(l->t), why);
+	l->bad = true;
+}
+
+static void ls_long(struct ls *l, const struct node_attr *a)
+{
+	static const char letters[] = "rwxrwxrwx";
+	char when[32] = "";
+	struct tm tm;
+
+	if (localtime_r(&a->mtime.tv_sec, &tm))
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
+	buf_char(&l->out, a->dir ? 'd' : '-');
+	for (unsigned i = 0; i < 9; i++)
+		buf_char(&l->out, a->mode & 0400 >> i ? letters[i] : '-');
+	buf_printf(&l->out, " %10" PRIu64 " %s ", a->size, when);
+}
+
+/* A line of a listing, within tree_enter(); none for what another process took away since. */
+static void ls_line(struct ls *l, struct cmd_place *dir, const char *name, const char *shown)
 {
 	struct node_attr a;
-	struct tm tm;
-	char when[32] = "";
+	struct node n;
 
+	if (cmd_place_lookup(dir, name, &n))
+		return;
 	node_attr(l->t, n, l->how & LS_LONG, &a);
-	if (l->how & LS_LONG) {
-		if (localtime_r(&a.mtime.tv_sec, &tm))
-			strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
-		buf_printf(&l->out, "%s %10" PRIu64 " %s ", a.dir ? "drwxr-xr-x" : "-r--r--r--", a.size, when);
-	}
-	buf_printf(&l->out, "%s%s\n", name, a.dir ? "/" : "");
+	if (l->how & LS_LONG)
+		ls_long(l, &a);
+	buf_printf(&l->out, "%s%s\n", shown, a.dir ? "/" : "");
 }
 
-static int ls_entry(void *ctx, const struct node_entry *entry)
+/* As many of the names from *at on as one turn allows. */
+static int ls_turn(struct ls *l, struct cmd_place *dir, const char **at, const char *end)
 {
-	struct ls *l = ctx;
-	struct node *v;
+	double until = cmd_now() + CMD_TURN;
 
-	ls_line(l, entry->node, entry->name);
-	if (l->out.len > LS_PIECE) {
-		l->failed = cmd_write(l->self, l->out.p, l->out.len);
-		l->out.len = 0;
-	}
-	if (l->failed || !(l->how & LS_RECURSIVE) || !entry->dir)
-		return l->failed;
-	if (!(l->ndirs & (l->ndirs + 1))) {            /* 0, 1, 3, 7 ...: full */
-		v = realloc(l->dirs, (l->ndirs * 2 + 2) * sizeof *v);
-		if (!v)
-			return -ENOMEM;
-		l->dirs = v;
-	}
-	l->dirs[l->ndirs++] = entry->node;
-	return 0;
+	tree_enter(l->t);
+	do {
+		ls_line(l, dir, *at + 1, *at + 1);
+		*at += strlen(*at) + 1;
+	} while (*at < end && l->out.len <= LS_PIECE && cmd_now() < until);
+	tree_leave(l->t);
+	return l->out.len > LS_PIECE ? ls_flush(l) : 0;
 }
 
-static bool ls_fail(struct ls *l, struct node dir, int code)
-{
-	struct buf path = { 0 };
+static int ls_dir(struct ls *l, struct cmd_place *dir);
 
-	node_path(l->t, dir, &path);
-	buf_char(&path, 0);
-	cmd_fail_errno(l->self, path.len > 1 ? (char *)path.p : tree_path(l->t), code);
-	buf_free(&path);
-	return true;
+static int ls_below(struct ls *l, struct cmd_place *dir, const char *name)
+{
+	struct cmd_place below;
+	int rc = cmd_place_below(dir, name, &below);
+
+	if (rc)
+		return cmd_fail_errno(l->self, dir->path, -rc);
+	buf_char(&l->out, '\n');
+	rc = ls_dir(l, &below);                /* no deeper than the tree */
+	cmd_place_free(&below);
+	return rc;
 }
 
 /* The text goes out as it grows, and before the next directory is read: memory does not grow with the tree. */
-static int ls_dir(struct ls *l, struct node dir)
+static int ls_dir(struct ls *l, struct cmd_place *dir)
 {
-	struct ls below = { .self = l->self, .t = l->t, .how = l->how };
-	int rc;
+	struct buf names = { 0 };
+	static const char last[] = " " ERRORS_NAME;
+	struct err why = { 0 };
+	const char *at, *end;
+	int rc = 0;
 
-	if (l->how & LS_RECURSIVE) {
-		node_path(l->t, dir, &below.out);
-		buf_str(&below.out, below.out.len ? ":\n" : ".:\n");
-	}
-	rc = node_list(l->t, dir, 0, true, ls_entry, &below);
-	if (rc == -ENOMEM || below.out.bad) {
-		rc = cmd_fail_errno(l->self, tree_path(l->t), ENOMEM);
-	} else {
-		if (rc < 0)
-			l->bad |= ls_fail(l, dir, -rc);
-		rc = below.failed ? 1 : cmd_write(l->self, below.out.p, below.out.len);
-	}
-	buf_free(&below.out);
-	for (size_t i = 0; i < below.ndirs && !rc; i++) {
-		rc = cmd_write(l->self, "\n", 1);
-		rc = rc ? rc : ls_dir(l, below.dirs[i]);       /* no deeper than the tree */
-	}
-	free(below.dirs);
+	if (l->how & LS_RECURSIVE)
+		buf_printf(&l->out, "%s:\n", *dir->path ? dir->path : ".");
+	if (cmd_names(dir, &names, &why))
+		ls_fail(l, dir->path, why.text);
+	at = (const char *)names.p;
+	end = at + names.len;
+	while (at < end && !rc)
+		rc = ls_turn(l, dir, &at, end);
+	at = last;
+	if (!rc && cmd_damaged(dir))
+		rc = ls_turn(l, dir, &at, last + sizeof last);
+	rc = rc ? rc : ls_flush(l);
+	for (at = (const char *)names.p; at < end && !rc && l->how & LS_RECURSIVE; at += strlen(at) + 1)
+		rc = *at == '/' ? ls_below(l, dir, at + 1) : 0;
+	buf_free(&names);
 	return rc;
 }
 
-static int ls_file(struct ls *l, struct node n, const char *path)
+static int ls_place(struct ls *l, const char *path)
 {
-	int rc;
+	struct cmd_place place;
+	int rc = cmd_place_open(l->t, path, &place);
+	bool dir = false;
 
-	ls_line(l, n, path);
-	rc = l->out.bad ? cmd_fail_errno(l->self, path, ENOMEM) : cmd_write(l->self, l->out.p, l->out.len);
+	if (rc)
+		return cmd_fail_errno(l->self, path, -rc);
+	tree_enter(l->t);
+	rc = cmd_place_find(&place);
+	if (!rc)
+		dir = node_is_dir(place.node);
+	if (!rc && !dir)
+		ls_line(l, &place, NULL, path);
+	tree_leave(l->t);
+	if (rc)
+		rc = cmd_fail_errno(l->self, path, -rc);
+	else
+		rc = dir ? ls_dir(l, &place) : ls_flush(l);
+	cmd_place_free(&place);
 	buf_free(&l->out);
-	return rc;
+	return rc || l->bad;
 }
 
 static int run_ls(const struct command *self, int argc, char **argv)
 {
 	struct ls l = { .self = self };
-	struct node_attr a;
-	struct node n;
 	int rc = cmd_options(self, argc, &argv, "lR", &l.how, 1, 2);
 
 	if (rc < 0)
@@ -179,14 +241,7 @@ static int run_ls(const struct command *self, int argc, char **argv)
 	l.t = cmd_open(self, argv[0]);
 	if (!l.t)
 		return 1;
-	rc = node_resolve(l.t, argv[1] ? argv[1] : "", &n);
-	if (rc) {
-		rc = cmd_fail_errno(self, argv[1], -rc);
-	} else {
-		node_attr(l.t, n, false, &a);
-		rc = a.dir ? ls_dir(&l, n) : ls_file(&l, n, argv[1]);
-		rc = rc || l.bad;
-	}
+	rc = ls_place(&l, rc == 2 ? argv[1] : "");
 	tree_close(l.t);
 	return rc;
 }
@@ -248,6 +303,7 @@ static int describe_object(struct unit *u, struct object *o, struct doc *d, stru
 	return rc;
 }
 
+/* Within tree_enter(). */
 static int describe_root(struct tree *t, struct buf *out, struct err *e)
 {
 	struct unit *u = tree_root(t).unit;
@@ -291,7 +347,9 @@ static int run_info(const struct command *self, int argc, char **argv)
 	t = cmd_open(self, argv[0]);
 	if (!t)
 		return 1;
+	tree_enter(t);
 	rc = describe_root(t, &out, &why);
+	tree_leave(t);
 	if (rc < 0 || out.bad)
 		rc = rc < 0 ? cmd_fail(self, argv[0], &why) : cmd_fail_errno(self, argv[0], ENOMEM);
 	else if (cmd_write(self, out.p, out.len))

@@ -1,14 +1,19 @@
-/* Open files. */
+/* Open files. What one shows follows the archive: after a commit its contents are had anew at the next read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit.h"
+#include "draft.h"
+#include "scratch.h"
 
 struct handle {
 	struct tree *tree;
 	struct handle *next, **at;             /* in tree->handles */
 	_Atomic unsigned refs;
+	struct node node;                      /* under tree->lock, and changed only while nobody else is in the tree */
+	_Atomic uint32_t gen;                  /* of the unit, when the contents were had */
+	struct draft *_Atomic draft;           /* once something was written through this handle */
+	bool writes;
 	/* One of the three: */
 	struct source *src;
 	struct cached *text;
@@ -18,7 +23,7 @@ struct handle {
 
 /* ---- opening ---- */
 
-static int open_source(struct tree *t, struct node n, struct source **out, struct err *e)
+int node_source(struct tree *t, struct node n, struct source **out, struct err *e)
 {
 	const struct kid *kid = node_kid(n);
 
@@ -40,7 +45,7 @@ static int open_contents(struct tree *t, struct node n, struct handle *h, struct
 		h->size = h->lines.len;
 		return h->lines.bad ? err_nomem(e) : 0;
 	}
-	rc = open_source(t, n, &h->src, e);
+	rc = node_source(t, n, &h->src, e);
 	if (!rc) {
 		h->size = h->src->size;
 	} else if (rc == -ENOENT) {
@@ -50,27 +55,23 @@ static int open_contents(struct tree *t, struct node n, struct handle *h, struct
 	return rc;
 }
 
-static void free_handle(struct handle *h)
+static void drop_contents(struct handle *h)
 {
 	src_put(h->src);
 	cached_put(h->text);
 	buf_free(&h->lines);
-	free(h);
+	h->src = NULL;
+	h->text = NULL;
 }
 
-int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
+static struct handle *new_handle(struct tree *t, struct node n)
 {
 	struct handle *h = calloc(1, sizeof *h);
-	int rc;
 
 	if (!h)
-		return err_nomem(e);
-	rc = open_contents(t, n, h, e);
-	if (rc) {
-		free_handle(h);
-		return rc;
-	}
+		return NULL;
 	h->tree = t;
+	h->node = n;
 	atomic_init(&h->refs, 1);
 	pthread_mutex_lock(&t->lock);
 	h->next = t->handles;
@@ -79,6 +80,65 @@ int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
 		h->next->at = &h->next;
 	t->handles = h;
 	pthread_mutex_unlock(&t->lock);
+	return h;
+}
+
+static void remove_handle(struct handle *h)
+{
+	struct tree *t = h->tree;
+
+	pthread_mutex_lock(&t->lock);
+	*h->at = h->next;
+	if (h->next)
+		h->next->at = h->at;
+	pthread_mutex_unlock(&t->lock);
+	drop_contents(h);
+	free(h);
+}
+
+int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
+{
+	struct handle *h = new_handle(t, n);
+	int rc = 0;
+
+	if (!h)
+		return err_nomem(e);
+	if (n.scratch)
+		scratch_ref(n.scratch);
+	else {
+		h->gen = atomic_load(&n.unit->gen);
+		rc = open_contents(t, n, h, e);
+	}
+	if (rc) {
+		remove_handle(h);
+		return rc;
+	}
+	*out = h;
+	return 0;
+}
+
+int node_open_write(struct tree *t, struct node n, bool empty, struct handle **out, struct err *e)
+{
+	struct handle *h;
+	int rc = 0;
+
+	if (!n.scratch && node_is_dir(n))
+		return err_set(e, EISDIR, "is a directory");
+	if (!node_writable(t, n))
+		return err_set(e, EACCES, "cannot be written");
+	h = new_handle(t, n);
+	if (!h)
+		return err_nomem(e);
+	h->writes = true;
+	h->gen = n.scratch ? 0 : atomic_load(&n.unit->gen);
+	if (n.scratch)
+		scratch_ref(n.scratch);
+	else if (!empty)
+		rc = open_contents(t, n, h, e);
+	if (rc) {
+		remove_handle(h);
+		return rc;
+	}
 	*out = h;
 	return 0;
 }
@@ -94,15 +154,14 @@ struct handle *handle_ref(struct handle *h)
 void handle_put(struct handle *h)
 {
 	struct tree *t = h->tree;
+	struct scratch *s = h->node.scratch;
 
 	if (atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	pthread_mutex_lock(&t->lock);
-	*h->at = h->next;
-	if (h->next)
-		h->next->at = h->at;
-	pthread_mutex_unlock(&t->lock);
-	free_handle(h);
+	if (h->draft)
+		draft_close(t, h->draft);
+	remove_handle(h);
+	scratch_put(t, s);
 }
 
 void handle_close_all(struct tree *t)
@@ -111,44 +170,216 @@ void handle_close_all(struct tree *t)
 		struct handle *h = t->handles;
 
 		t->handles = h->next;
-		free_handle(h);
+		drop_contents(h);
+		free(h);
 	}
+}
+
+void handle_renumber(struct tree *t, const struct renumber *r)
+{
+	pthread_mutex_lock(&t->lock);
+	for (struct handle *h = t->handles; h; h = h->next)
+		if (!h->node.scratch && h->node.unit == r->unit && h->node.local != UINT32_MAX)
+			h->node.local = r->map(r, h->node.local);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void handle_outdated(struct tree *t, struct buf *ids)
+{
+	pthread_mutex_lock(&t->lock);
+	for (struct handle *h = t->handles; h; h = h->next) {
+		uint64_t id = node_id(h->node);
+
+		if (!h->node.scratch && !h->draft && h->node.local != UINT32_MAX &&
+		    atomic_load(&h->gen) != atomic_load(&h->node.unit->gen))
+			buf_add(ids, &id, sizeof id);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- contents that changed ---- */
+
+/* Several threads may find the same handle outdated; those who are late throw away what they had. Nobody uses the old
+ * contents any more: the unit changed while nobody was in the tree. */
+static int renew(struct handle *h, uint32_t gen)
+{
+	struct tree *t = h->tree;
+	struct handle fresh = { 0 };
+	struct node n = h->node;
+	int rc = n.local == UINT32_MAX || atomic_load(&n.unit->dead) ? -ESTALE : open_contents(t, n, &fresh, NULL);
+	bool longer = false;
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&t->lock);
+	if (atomic_load(&h->gen) != gen) {
+		struct handle old = { .src = h->src, .text = h->text, .lines = h->lines };
+
+		longer = fresh.size > h->size;
+		h->src = fresh.src;
+		h->text = fresh.text;
+		h->lines = fresh.lines;
+		h->size = fresh.size;
+		atomic_store(&h->gen, gen);
+		fresh = old;
+	}
+	pthread_mutex_unlock(&t->lock);
+	drop_contents(&fresh);
+	/* A kernel that gets less than it asked for corrects the size it knows; where there is more, it has to ask. */
+	if (longer)
+		tree_changed(t, n);
+	return 0;
+}
+
+static int keep_fresh(struct handle *h)
+{
+	uint32_t gen = atomic_load_explicit(&h->node.unit->gen, memory_order_acquire);
+
+	return atomic_load_explicit(&h->gen, memory_order_acquire) == gen ? 0 : renew(h, gen);
 }
 
 /* ---- reading ---- */
 
-uint64_t handle_size(const struct handle *h)
+struct node handle_node(const struct handle *h)
 {
-	return h->size;
+	return h->node.scratch && h->node.scratch->became.unit ? h->node.scratch->became : h->node;
+}
+
+uint64_t handle_size(struct handle *h)
+{
+	struct node n = handle_node(h);
+	int64_t mtime;
+	uint64_t size;
+
+	if (n.scratch)
+		return scratch_size(n.scratch);
+	if (draft_size_node(h->tree, n, &size, &mtime))
+		return size;
+	if (n.unit == h->node.unit && !keep_fresh(h))
+		return h->size;
+	return 0;
+}
+
+/* What was opened to be overwritten has none. */
+static bool has_contents(const struct handle *h)
+{
+	return h->src || h->text || h->lines.p || !h->writes;
 }
 
 const void *handle_map(struct handle *h, size_t *n, uint64_t at)
 {
-	const uint8_t *text = h->text ? rendered_text(h->text)->p : h->lines.p;
+	const uint8_t *text;
 
+	if (h->node.scratch || atomic_load_explicit(&h->tree->ndrafts, memory_order_acquire) || keep_fresh(h) ||
+	    !has_contents(h))
+		return NULL;
+	text = h->text ? rendered_text(h->text)->p : h->lines.p;
 	if (at >= h->size)
 		*n = 0;
 	else if (*n > h->size - at)
 		*n = (size_t)(h->size - at);
 	if (!*n)
 		return "";
-	return h->src ? src_map(h->src, *n, at) : text + at;
+	return h->src ? src_map(h->src, *n, at) : text ? text + at : NULL;
+}
+
+/* What a scratch file's name became, or what has no contents of its own yet because it was opened to be overwritten. */
+static int read_node(struct tree *t, struct node node, void *buf, size_t n, uint64_t at)
+{
+	struct handle *h;
+	int rc = node_open(t, node, &h, NULL);
+
+	if (rc)
+		return rc;
+	rc = handle_read(h, buf, n, at);
+	handle_put(h);
+	return rc;
 }
 
 int handle_read(struct handle *h, void *buf, size_t n, uint64_t at)
 {
-	const void *p = handle_map(h, &n, at);
+	struct node node = handle_node(h);
+	const void *p;
 	int rc;
 
 	if (n > INT32_MAX)
 		n = INT32_MAX;
-	if (p && !h->src)
-		memcpy(buf, p, n);
-	rc = h->src && n ? src_pread(h->src, buf, n, at) : 0;
-	return rc ? rc : (int)n;
+	if (node.scratch)
+		return scratch_read(node.scratch, buf, n, at);
+	if (draft_read_node(h->tree, node, buf, n, at, &rc))
+		return rc;
+	if (h->node.scratch || !has_contents(h))
+		return read_node(h->tree, node, buf, n, at);
+	rc = keep_fresh(h);
+	if (rc)
+		return rc;
+	if (at >= h->size)
+		return 0;
+	n = h->size - at < n ? (size_t)(h->size - at) : n;
+	if (h->src) {
+		rc = src_pread(h->src, buf, n, at);
+		return rc ? rc : (int)n;
+	}
+	p = h->text ? rendered_text(h->text)->p : h->lines.p;
+	memcpy(buf, (const uint8_t *)p + at, n);
+	return (int)n;
 }
 
 bool handle_ready(const struct handle *h, size_t n, uint64_t at)
 {
 	return !h->src || src_ready(h->src, n, at);
+}
+
+/* ---- writing ---- */
+
+static int attach(struct handle *h, bool empty, struct err *e)
+{
+	struct draft *d = NULL, *none = NULL;
+	struct node n = handle_node(h);
+	int rc;
+
+	if (atomic_load(&h->draft))
+		return 0;
+	if (n.local == UINT32_MAX || atomic_load(&n.unit->dead))
+		return err_set(e, ESTALE, "the file is gone");
+	rc = draft_open(h->tree, n, empty, &d, e);
+	if (!rc && !atomic_compare_exchange_strong(&h->draft, &none, d))
+		draft_leave(h->tree, d);       /* another thread writes through the same handle */
+	return rc;
+}
+
+int handle_write(struct handle *h, const void *buf, size_t n, uint64_t at, struct err *e)
+{
+	int rc;
+
+	if (handle_node(h).scratch)
+		return scratch_write(h->node.scratch, buf, n, at);
+	rc = attach(h, false, e);
+	return rc ? rc : draft_write(h->draft, buf, n, at);
+}
+
+int handle_truncate(struct handle *h, uint64_t size, struct err *e)
+{
+	int rc;
+
+	if (handle_node(h).scratch)
+		return scratch_truncate(h->node.scratch, size);
+	rc = attach(h, !size, e);
+	return rc ? rc : draft_truncate(h->draft, size);
+}
+
+void handle_wait(struct handle *h)
+{
+	if (h->draft)
+		draft_wait(h->draft);
+}
+
+int handle_save(struct handle *h, struct err *e)
+{
+	return h->draft ? draft_save(h->tree, h->draft, e) : 0;
+}
+
+int handle_put_text(struct handle *h, struct store *text, struct err *e)
+{
+	return tree_save(h->tree, &h->node, text, NULL, e);
 }

@@ -36,7 +36,7 @@ static const struct format *detect_kid(struct unit *u, struct kid *kid, struct p
 	return p->src ? format_detect(p, why) : NULL;
 }
 
-static int probe_kid(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
+int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
 {
 	struct kid *kid = &u->kids[i];
 	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
@@ -76,7 +76,7 @@ static void *probe_kids(void *arg)
 	uint8_t room[PROBE_MOST];
 
 	for (uint32_t i = j->first; i < j->end && !j->rc; i++)
-		j->rc = probe_kid(j->t, j->u, i, room, &j->err);
+		j->rc = layout_probe(j->t, j->u, i, room, &j->err);
 	return NULL;
 }
 
@@ -170,6 +170,8 @@ void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[
 		add_text(&to, "-");
 		add_text(&to, label);
 	}
+	if (i >= u->nkids)                     /* asked for what it was */
+		return;
 	add_text(&to, ".");
 	add_text(&to, u->kids[i].ext);
 }

@@ -17,6 +17,8 @@
 
 struct loop {
 	struct fuse_session *se;
+	void (*after)(void *ctx);
+	void *ctx;
 	pthread_mutex_t lead;                  /* held by the leader */
 	sem_t news;                            /* the session ended, or another thread is wanted */
 	_Atomic unsigned waiting;              /* threads that would lead */
@@ -73,8 +75,10 @@ static void *serve(void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_push(free_room, &room);
 	while ((n = take_request(l, &room)) > 0 || n == -EINTR)
-		if (n > 0)
+		if (n > 0) {
 			fuse_session_process_buf(l->se, &room);
+			l->after(l->ctx);
+		}
 	if (n < 0 && n != -ECONNABORTED)       /* that is how a forced unmount looks from here */
 		l->rc = n;
 	fuse_session_exit(l->se);
@@ -99,9 +103,9 @@ static int start(struct loop *l, pthread_t *thread)
 	return -rc;
 }
 
-int loop_run(struct fuse_session *se, unsigned threads)
+int loop_run(struct fuse_session *se, unsigned threads, void (*after)(void *ctx), void *ctx)
 {
-	struct loop l = { .se = se, .lead = PTHREAD_MUTEX_INITIALIZER };
+	struct loop l = { .se = se, .after = after, .ctx = ctx, .lead = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t *thread = calloc(threads, sizeof *thread);
 	unsigned n = 0;
 	int rc = thread ? 0 : -ENOMEM;

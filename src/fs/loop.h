@@ -4,8 +4,8 @@
 
 struct fuse_session;
 
-/* Answers requests until the session ends or a signal stops it. 0 or -errno. */
-int loop_run(struct fuse_session *se, unsigned threads);
+/* Answers requests until the session ends or a signal stops it; calls after() behind each. 0 or -errno. */
+int loop_run(struct fuse_session *se, unsigned threads, void (*after)(void *ctx), void *ctx);
 /* To be called in a request before work that takes long: from then on another thread takes requests. */
 void loop_let_go(void);
 

@@ -1,6 +1,7 @@
 /* mount and umount. */
 #define FUSE_USE_VERSION 312
 #include <errno.h>
+#include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -15,12 +16,15 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "filelock.h"
 #include "log.h"
 #include "loop.h"
+#include "notify.h"
 #include "ops.h"
 
 #define CACHE_MOST (1u << 20)                 /* MiB */
 #define THREADS_MAX 8u                         /* plain bytes need one; the others decode */
+#define UMOUNT_WAIT 5000u                      /* ms */
 
 /* ---- options ---- */
 
@@ -29,7 +33,7 @@ struct options {
 	unsigned cache;                        /* MiB */
 	unsigned max_read;
 	unsigned fps;
-	int foreground, stats, idle;           /* idle: one was given that means nothing while all is read-only */
+	int foreground, stats, ro, grow, noundo, carve;
 	char *paths[2];
 	int npaths, help;
 };
@@ -43,12 +47,12 @@ static const struct fuse_opt option_table[] = {
 	OPT("cache=%u", cache, 0),
 	OPT("max_read=%u", max_read, 0),
 	OPT("stats", stats, 1),
-	OPT("rw", idle, 1),
-	OPT("grow", idle, 1),
-	OPT("noundo", idle, 1),
-	OPT("carve", idle, 1),
+	OPT("rw", ro, 0),
+	OPT("ro", ro, 1),
+	OPT("grow", grow, 1),
+	OPT("noundo", noundo, 1),
+	OPT("carve", carve, 1),
 	OPT("fps=%u", fps, 0),
-	FUSE_OPT_KEY("ro", FUSE_OPT_KEY_DISCARD),      /* always */
 	FUSE_OPT_KEY("-h", KEY_HELP),
 	FUSE_OPT_KEY("--help", KEY_HELP),
 	FUSE_OPT_END
@@ -72,12 +76,12 @@ static int take_option(void *data, const char *arg, int key, struct fuse_args *o
 }
 
 /* "fsname=PATH,..." with the characters that end or quote an option escaped. */
-static int add_our_options(struct fuse_args *args, const char *path, unsigned max_read)
+static int add_our_options(struct fuse_args *args, const char *path, unsigned max_read, bool writable)
 {
 	struct buf b = { 0 };
 	int rc;
 
-	buf_str(&b, "-osubtype=modelfs,ro,default_permissions,");
+	buf_printf(&b, "-osubtype=modelfs,%s,default_permissions,", writable ? "rw" : "ro");
 	if (max_read)
 		buf_printf(&b, "max_read=%u,", max_read);
 	buf_str(&b, "fsname=");
@@ -127,6 +131,11 @@ static int clean_stale(const struct command *self, const char *path)
 
 /* ---- serving ---- */
 
+static void answered(void *tree)
+{
+	tree_tell_found(tree);
+}
+
 static int serve(struct mount *m, struct fuse_session *se, const struct options *o)
 {
 	struct tree_counts n;
@@ -136,7 +145,8 @@ static int serve(struct mount *m, struct fuse_session *se, const struct options 
 		return 1;
 	if (!o->foreground)
 		log_use_syslog();
-	rc = loop_run(se, THREADS_MAX);
+	m->notifier = notifier_start(se);      /* not before: a fork takes no threads along */
+	rc = loop_run(se, THREADS_MAX, answered, m->tree);
 	n = tree_count(m->tree);
 	if (o->stats)
 		log_line("rendered: %" PRIu64 " directories: %u", n.rendered, n.units);
@@ -151,7 +161,7 @@ static int mount_session(struct mount *m, struct fuse_args *args, const char *po
 	if (!se)
 		return 2;                      /* an option nobody knows; libfuse has said which */
 	m->session = se;
-	tree_watch(m->tree, mount_changed, m);
+	tree_watch(m->tree, &mount_watcher, m);
 	if (!fuse_set_signal_handlers(se)) {
 		if (!fuse_session_mount(se, point)) {
 			rc = serve(m, se, o);
@@ -160,13 +170,34 @@ static int mount_session(struct mount *m, struct fuse_args *args, const char *po
 		fuse_remove_signal_handlers(se);
 	}
 	tree_watch(m->tree, NULL, NULL);
+	notifier_stop(m->notifier);
 	fuse_session_destroy(se);
 	return rc;
 }
 
+static int mount_tree(const struct command *self, struct mount *m, const char *point, struct options *o,
+		      struct fuse_args *args)
+{
+	const char *why = NULL;
+
+	m->writable = tree_writable(m->tree, &why);
+	if (!o->ro && !m->writable)
+		log_line("%s: mounted read-only: %s", tree_path(m->tree), why ? why : "it cannot be written");
+	if (o->carve)
+		log_line("%s: there is nothing in it that carve could find", tree_path(m->tree));
+	if (o->fps)
+		log_line("%s: clips show their keys by frames: fps changes nothing", tree_path(m->tree));
+	tree_warm(m->tree);                    /* mount returns when the tree can be read */
+	return add_our_options(args, tree_path(m->tree), o->max_read, m->writable) ?
+	       cmd_fail_errno(self, o->paths[0], ENOMEM) : mount_session(m, args, point, o);
+}
+
 static int mount_paths(const struct command *self, struct options *o, struct fuse_args *args)
 {
-	struct tree_options topt = { .names = o->names, .cache = (size_t)o->cache << 20, .slow = loop_let_go };
+	struct tree_options topt = {
+		.names = o->names, .cache = (size_t)o->cache << 20, .slow = loop_let_go,
+		.write = !o->ro, .noundo = o->noundo, .grow = o->grow,
+	};
 	struct mount m = { .uid = getuid(), .gid = getgid(), .max_read = o->max_read };
 	struct err why = { 0 };
 	struct stat st;
@@ -186,13 +217,7 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 		free(point);
 		return cmd_fail(self, o->paths[0], &why);
 	}
-	tree_warm(m.tree);                     /* mount returns when the tree can be read */
-	if (o->idle)
-		log_line("%s: this version only reads: rw, grow, noundo and carve change nothing", tree_path(m.tree));
-	if (o->fps)
-		log_line("%s: this version shows raw keys: fps changes nothing", tree_path(m.tree));
-	rc = add_our_options(args, tree_path(m.tree), o->max_read) ? cmd_fail_errno(self, o->paths[0], ENOMEM) :
-	     mount_session(&m, args, point, o);
+	rc = mount_tree(self, &m, point, o, args);
 	tree_close(m.tree);
 	free(point);
 	return rc;
@@ -225,8 +250,11 @@ static int run_mount(const struct command *self, int argc, char **argv)
 
 const struct command cmd_mount = {
 	"mount", "[-f] [-o OPTIONS] SOURCE MOUNTPOINT",
-	"Shows SOURCE at MOUNTPOINT, read-only.\n"
+	"Shows SOURCE at MOUNTPOINT. What is saved there is in SOURCE.\n"
 	"  -f              stay in front\n"
+	"  -o ro           read-only\n"
+	"  -o grow         the archive may grow, moving its own later data\n"
+	"  -o noundo       keep nothing that `modelfs undo` could take back\n"
 	"  -o names=FILE   labels for entries: lines INDEX<tab>LABEL\n"
 	"  -o cache=MIB    memory for what was decoded (256)\n"
 	"  -o stats        log at the end how much was decoded\n"
@@ -235,28 +263,42 @@ const struct command cmd_mount = {
 
 /* ---- umount ---- */
 
-/* Whether the last mount at path is one of modelfs, also one whose daemon has died. */
-static bool is_ours(const char *path)
+/* Whether the last mount at path is one of modelfs, also one whose daemon has died. *archive: what it may write to, to be
+ * freed, or NULL. */
+static bool is_ours(const char *path, char **archive)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");
 	char room[8192];
 	struct mntent entry;
 	bool ours = false;
 
-	while (mounts && getmntent_r(mounts, &entry, room, sizeof room))
-		if (!strcmp(entry.mnt_dir, path))
-			ours = !strcmp(entry.mnt_type, "fuse.modelfs");
+	*archive = NULL;
+	while (mounts && getmntent_r(mounts, &entry, room, sizeof room)) {
+		if (strcmp(entry.mnt_dir, path))
+			continue;
+		free(*archive);
+		ours = !strcmp(entry.mnt_type, "fuse.modelfs");
+		*archive = ours && hasmntopt(&entry, "rw") ? strdup(entry.mnt_fsname) : NULL;
+	}
 	if (mounts)
 		endmntent(mounts);
 	return ours;
 }
 
-static int unmount(const struct command *self, const char *path)
+/* The kernel does not wait for the daemon, but who unmounts wants the archive to be free. */
+static void wait_for_daemon(const char *archive)
 {
-	if (!is_ours(path)) {
-		fprintf(stderr, "modelfs: %s: %s: nothing of modelfs is mounted there\n", self->name, path);
-		return 1;
-	}
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int fd = archive ? open(archive, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	for (unsigned i = 0; i < UMOUNT_WAIT && fd >= 0 && filelock_held(fd, LOCK_WRITER); i++)
+		nanosleep(&pause, NULL);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int let_go(const struct command *self, const char *path)
+{
 	if (!umount2(path, UMOUNT_NOFOLLOW))
 		return 0;
 	if (errno != EPERM)
@@ -265,6 +307,21 @@ static int unmount(const struct command *self, const char *path)
 		return 0;
 	fprintf(stderr, "modelfs: %s: %s: not mounted by you, or in use\n", self->name, path);
 	return 1;
+}
+
+static int unmount(const struct command *self, const char *path)
+{
+	char *archive;
+	int rc = 1;
+
+	if (!is_ours(path, &archive))
+		fprintf(stderr, "modelfs: %s: %s: nothing of modelfs is mounted there\n", self->name, path);
+	else
+		rc = let_go(self, path);
+	if (!rc)
+		wait_for_daemon(archive);
+	free(archive);
+	return rc;
 }
 
 static int run_umount(const struct command *self, int argc, char **argv)

@@ -1,14 +1,12 @@
-/* Low-level FUSE operations. Read-only: the kernel answers writes with EROFS by itself.
+/* Low-level FUSE operations that look at the tree; those that change it are in ops_write.c.
  *
  * What costs is round trips. Names and attributes may be kept for a second, pages and listings until the modification
  * time changes; FLUSH and extended attributes are left out, so the kernel asks for each once and never again. A listing
  * with attributes gives those that are known without rendering; for the others it gives the name alone, and the kernel
  * asks when somebody wants them. */
-#define FUSE_USE_VERSION 312
-#include "ops.h"
+#include "ops_write.h"
 
 #include <errno.h>
-#include <fuse_lowlevel.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +15,13 @@
 
 #include "log.h"
 #include "loop.h"
+#include "notify.h"
 
 #define TTL 1.0
 
-static struct mount *mount_of(fuse_req_t req)
+struct mount *mount_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
-}
-
-static bool node_of(fuse_req_t req, fuse_ino_t ino, struct node *n)
-{
-	if (node_from_id(mount_of(req)->tree, ino, n))
-		return true;
-	fuse_reply_err(req, ESTALE);
-	return false;
 }
 
 /* Damage is what programs call an input/output error. */
@@ -39,11 +30,25 @@ static int user_errno(int rc)
 	return rc == -EBADMSG || rc == -EFBIG ? EIO : -rc;
 }
 
-static void fill_stat(const struct mount *m, const struct node_attr *a, struct stat *st)
+/* Every operation looks at a tree that does not change meanwhile. */
+static struct tree *enter(fuse_req_t req)
+{
+	struct tree *t = mount_of(req)->tree;
+
+	tree_enter(t);
+	while (tree_has_found(t)) {
+		tree_leave(t);
+		tree_tell_found(t);
+		tree_enter(t);
+	}
+	return t;
+}
+
+void fill_stat(const struct mount *m, const struct node_attr *a, struct stat *st)
 {
 	*st = (struct stat){
 		.st_ino = a->ino,
-		.st_mode = a->dir ? S_IFDIR | 0755 : S_IFREG | 0444,
+		.st_mode = (a->dir ? S_IFDIR : S_IFREG) | a->mode,
 		.st_nlink = a->dir ? 2 : 1,
 		.st_uid = m->uid,
 		.st_gid = m->gid,
@@ -57,10 +62,17 @@ static void fill_stat(const struct mount *m, const struct node_attr *a, struct s
 
 /* Attributes only (a negative offset): that touches no page, so it cannot wait for a read that is being answered. The
  * changed time makes the kernel list the directory anew. */
-void mount_changed(void *m, uint64_t id)
+static void changed(void *m, uint64_t id)
 {
 	fuse_lowlevel_notify_inval_inode(((struct mount *)m)->session, id, -1, 0);
 }
+
+static void stale(void *m, const uint64_t *ids, size_t n)
+{
+	notifier_drop(((struct mount *)m)->notifier, ids, n);
+}
+
+const struct tree_watcher mount_watcher = { changed, stale };
 
 /* ---- names and attributes ---- */
 
@@ -68,51 +80,73 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct mount *m = userdata;
 
-	m->no_opendir = conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT;
+	m->no_opendir = !m->writable && conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT;
 	conn->max_read = m->max_read;
 	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_SPLICE_READ);
 	conn->time_gran = 1;
 }
 
+/* Names of files may be swapped by renaming at any time where there are writers: then the kernel asks for each. */
+void fill_entry(const struct mount *m, struct node n, struct fuse_entry_param *e)
+{
+	struct node_attr a;
+
+	node_attr(m->tree, n, true, &a);
+	*e = (struct fuse_entry_param){
+		.ino = node_id(n), .attr_timeout = TTL, .entry_timeout = m->writable && !a.dir ? 0 : TTL
+	};
+	fill_stat(m, &a, &e->attr);
+	if (n.scratch)
+		fill_scratch(n.scratch, &e->attr);
+}
+
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fuse_entry_param e = { .attr_timeout = TTL, .entry_timeout = TTL };
 	const struct mount *m = mount_of(req);
-	struct node_attr a;
-	struct node dir, n;
-	int rc;
+	struct tree *t = enter(req);
+	struct node dir, n = { 0 };
+	int rc = node_from_id(t, parent, &dir) ? node_lookup(t, dir, name, &n) : -ESTALE;
 
-	if (!node_of(req, parent, &dir))
-		return;
-	rc = node_lookup(m->tree, dir, name, &n);
-	if (rc && rc != -ENOENT) {
-		fuse_reply_err(req, user_errno(rc));
-		return;
-	}
 	if (!rc) {
-		node_attr(m->tree, n, true, &a);
-		e.ino = node_id(n);
-		fill_stat(m, &a, &e.attr);
-	} else if (node_may_appear(name)) {
+		fill_entry(m, n, &e);
+		if (n.scratch)
+			scratch_ref(n.scratch);
+	} else if (node_may_appear(t, name)) {
 		e.entry_timeout = 0;
 	}
-	fuse_reply_entry(req, &e);             /* number 0: absent, and may be remembered */
+	tree_leave(t);
+	if (rc && rc != -ENOENT)
+		fuse_reply_err(req, user_errno(rc));
+	else if (fuse_reply_entry(req, &e) && !rc)     /* number 0: absent, and may be remembered */
+		scratch_put(t, n.scratch);
+}
+
+/* An open file of something that is gone answers for itself. */
+bool find_node(struct tree *t, fuse_ino_t ino, struct fuse_file_info *fi, struct node *n)
+{
+	if (!fi || !fi->fh)
+		return node_from_id(t, ino, n);
+	*n = handle_node((struct handle *)(uintptr_t)fi->fh);
+	return n->scratch || (n->local != UINT32_MAX && node_from_id(t, node_id(*n), n));
 }
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct mount *m = mount_of(req);
-	struct node_attr a;
+	struct tree *t = enter(req);
+	struct fuse_entry_param e;
 	struct node n;
-	struct stat st;
+	bool there = find_node(t, ino, fi, &n);
 
-	(void)fi;
-	if (!node_of(req, ino, &n))
-		return;
-	node_attr(m->tree, n, true, &a);
-	fill_stat(m, &a, &st);
-	fuse_reply_attr(req, &st, TTL);
+	if (there)
+		fill_entry(m, n, &e);
+	tree_leave(t);
+	if (there)
+		fuse_reply_attr(req, &e.attr, TTL);
+	else
+		fuse_reply_err(req, ESTALE);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
@@ -120,7 +154,7 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	struct statvfs sv;
 
 	(void)ino;
-	if (fstatvfs(src_file_fd(tree_source(mount_of(req)->tree)), &sv)) {
+	if (fstatvfs(tree_fd(mount_of(req)->tree), &sv)) {
 		fuse_reply_err(req, errno);
 		return;
 	}
@@ -154,12 +188,12 @@ static int list_entry(void *ctx, const struct node_entry *entry)
 	struct listing *l = ctx;
 	struct fuse_entry_param e = {
 		.attr = { .st_ino = entry->ino, .st_mode = entry->dir ? S_IFDIR : S_IFREG },
-		.attr_timeout = TTL, .entry_timeout = TTL
+		.attr_timeout = TTL, .entry_timeout = l->m->writable && !entry->dir ? 0 : TTL
 	};
 	struct node_attr a;
 	size_t n;
 
-	if (l->plus && entry->node.unit) {
+	if (l->plus && entry->node.unit && !entry->node.scratch) {
 		node_attr(l->m->tree, entry->node, false, &a);
 		if (a.sized) {
 			e.ino = node_id(entry->node);
@@ -193,19 +227,20 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 {
 	struct listing l = { .req = req, .m = mount_of(req), .room = size, .plus = plus };
 	uint64_t at = (uint64_t)off;
+	struct tree *t;
 	struct node dir;
 	int rc;
 
-	if (!node_of(req, ino, &dir))
-		return;
 	l.p = malloc(size);
 	if (!l.p) {
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	rc = list_dots(&l, dir, &at);
+	t = enter(req);
+	rc = node_from_id(t, ino, &dir) ? list_dots(&l, dir, &at) : -ESTALE;
 	if (!rc)
-		rc = node_list(l.m->tree, dir, at - DOTS, plus, list_entry, &l);
+		rc = node_list(t, dir, at - DOTS, plus, list_entry, &l);
+	tree_leave(t);
 	if (rc < 0)
 		fuse_reply_err(req, user_errno(rc));
 	else
@@ -214,12 +249,11 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 }
 
 /* Listings may be cached until the modification time changes. "Not there" says the same, and is asked for once: from
- * then on the kernel opens directories by itself. */
+ * then on the kernel opens directories by itself. Where there are writers, names come and go without the kernel. */
 static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fi->cache_readdir = 1;
-	fi->keep_cache = 1;
+	fi->cache_readdir = fi->keep_cache = !mount_of(req)->writable;
 	if (mount_of(req)->no_opendir)
 		fuse_reply_err(req, ENOSYS);
 	else
@@ -240,7 +274,7 @@ static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t of
 
 /* ---- files ---- */
 
-static void log_failure(struct tree *t, struct node n, const struct err *why)
+void log_failure(struct tree *t, struct node n, const struct err *why)
 {
 	struct buf path = { 0 };
 
@@ -249,33 +283,45 @@ static void log_failure(struct tree *t, struct node n, const struct err *why)
 	buf_free(&path);
 }
 
-static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+static bool opens_for_writing(int flags)
 {
-	struct tree *t = mount_of(req)->tree;
+	return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+static int open_node(struct tree *t, fuse_ino_t ino, int flags, struct handle **h)
+{
 	struct err why = { 0 };
-	struct handle *h;
 	struct node n;
 	int rc;
 
-	if (!node_of(req, ino, &n))
-		return;
-	rc = node_open(t, n, &h, &why);
-	if (rc) {
+	if (!node_from_id(t, ino, &n))
+		return -ESTALE;
+	rc = opens_for_writing(flags) ? node_open_write(t, n, flags & O_TRUNC, h, &why) : node_open(t, n, h, &why);
+	if (rc && rc != -EACCES)
 		log_failure(t, n, &why);
+	return rc;
+}
+
+static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct tree *t = enter(req);
+	struct handle *h;
+	int rc = open_node(t, ino, fi->flags, &h);
+
+	tree_leave(t);
+	if (!rc && fi->flags & O_TRUNC && opens_for_writing(fi->flags)) {
+		rc = truncate_handle(t, h, 0);
+		if (rc)
+			handle_put(h);
+	}
+	if (rc) {
 		fuse_reply_err(req, user_errno(rc));
 		return;
 	}
 	fi->fh = (uintptr_t)h;
-	fi->keep_cache = 1;
+	fi->keep_cache = !mount_of(req)->writable;
 	if (fuse_reply_open(req, fi))          /* interrupted: there will be no release */
 		handle_put(h);
-}
-
-static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	(void)ino;
-	handle_put((struct handle *)(uintptr_t)fi->fh);
-	fuse_reply_err(req, 0);
 }
 
 /* One read buffer per worker thread, freed with it. */
@@ -321,7 +367,7 @@ static void copy_reply(fuse_req_t req, struct handle *h, size_t size, uint64_t o
 #define SLOW_NS 300000
 #define COLD_READS 256
 
-static int64_t now_ns(void)
+static int64_t clock_ns(void)
 {
 	struct timespec ts;
 
@@ -333,11 +379,14 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 {
 	/* Who reads may close before fuse_reply_buf() returns. */
 	struct handle *h = handle_ref((struct handle *)(uintptr_t)fi->fh);
-	const void *p = handle_map(h, &size, (uint64_t)off);
 	struct mount *m = mount_of(req);
-	int64_t began = now_ns();
+	int64_t began = clock_ns();
+	struct tree *t = m->tree;
+	const void *p;
 
 	(void)ino;
+	tree_enter(t);
+	p = handle_map(h, &size, (uint64_t)off);
 	if (atomic_load_explicit(&m->cold, memory_order_relaxed) > 0) {
 		atomic_fetch_sub_explicit(&m->cold, 1, memory_order_relaxed);
 		if (!handle_ready(h, size, (uint64_t)off))
@@ -349,7 +398,8 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, stru
 		fuse_reply_buf(req, p, size);
 	else
 		copy_reply(req, h, size, (uint64_t)off);
-	if (now_ns() - began > SLOW_NS)
+	tree_leave(t);
+	if (clock_ns() - began > SLOW_NS)
 		atomic_store_explicit(&m->cold, COLD_READS, memory_order_relaxed);
 	handle_put(h);
 }
@@ -365,4 +415,19 @@ const struct fuse_lowlevel_ops mount_ops = {
 	.open = op_open,
 	.read = op_read,
 	.release = op_release,
+	.write = op_write,
+	.flush = op_flush,
+	.fsync = op_fsync,
+	.setattr = op_setattr,
+	.create = op_create,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.symlink = op_symlink,
+	.link = op_link,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.rename = op_rename,
+	.fallocate = op_fallocate,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
 };

@@ -15,13 +15,14 @@ struct mount {
 	gid_t gid;
 	unsigned max_read;                     /* 0: as the kernel likes */
 	_Atomic int cold;                      /* so many reads yet look first whether they would wait for the disk */
+	bool writable;
 	bool no_opendir;                       /* the kernel understands that there is no OPENDIR */
 	struct fuse_session *session;
+	struct notifier *notifier;             /* NULL: none */
 };
 
 extern const struct fuse_lowlevel_ops mount_ops;       /* their userdata is a struct mount */
 
-/* What tree_watch() calls: the kernel asks for the attributes again. */
-void mount_changed(void *m, uint64_t id);
+extern const struct tree_watcher mount_watcher;        /* its ctx is the struct mount */
 
 #endif

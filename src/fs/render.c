@@ -38,7 +38,7 @@ static const struct cache_maker object_maker = { make_object, drop_object };
 
 int unit_object(struct tree *t, struct unit *u, struct cached **hold, struct object **out, struct err *e)
 {
-	struct cache_key key = { .unit = u->id, .kind = KIND_OBJECT };
+	struct cache_key key = { .unit = u->id, .gen = atomic_load(&u->gen), .kind = KIND_OBJECT };
 	int rc = cache_get(t->cache, &key, &object_maker, u, hold, e);
 
 	if (!rc)
@@ -235,6 +235,7 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 	if (!owner)
 		return err_set(e, EIO, "the companion is gone");
 	key.unit = owner->id;
+	key.gen = atomic_load(&owner->gen);
 	rc = cache_get(t->cache, &key, &text_maker, &j, out, &why);
 	if (!rc) {
 		atomic_store_explicit(&l->size, (uint32_t)rendered_text(*out)->len + 1, memory_order_release);

@@ -6,7 +6,8 @@
  * name of its own: names are printed from kind and number. So the nodes of a large archive, a million and more, cost
  * about as much as one picture, and a walk over all of them renders nothing.
  *
- * A node is a unit and a local. Its number (node_id) is the FUSE inode; st_ino is a hash of the path, so that it is
+ * A node is a unit and a local. Its number (node_id) is the FUSE inode, and stays that node's when others of the unit come
+ * or go, although locals count anew then; st_ino is a hash of the path, so that it is
  * the same after a remount. Directory positions are positions in the listing. Any function may be called on any
  * thread. */
 #ifndef MODELFS_TREE_H
@@ -22,16 +23,21 @@
 struct tree;
 struct unit;
 struct names;
+struct scratch;
 
+/* scratch: a file that exists in memory only (scratch.h); then unit and local are not set. */
 struct node {
 	struct unit *unit;
 	uint32_t local;
+	struct scratch *scratch;
 };
 
 struct tree_options {
 	const char *names;                     /* names file, or NULL */
 	size_t cache;                          /* bytes */
 	void (*slow)(void);                    /* called before work that takes long, or NULL */
+	bool write;                            /* wanted; tree_writable() tells whether it came true */
+	bool noundo, grow;
 };
 
 struct tree_counts {
@@ -46,19 +52,39 @@ void tree_close(struct tree *t);
 void tree_warm(struct tree *t);
 struct node tree_root(struct tree *t);
 const char *tree_path(const struct tree *t);
-struct source *tree_source(const struct tree *t);
+int tree_fd(const struct tree *t);             /* of SOURCE, for statfs */
+/* Whether files can be written; if not although it was asked for, *why (may be NULL) says why. */
+bool tree_writable(const struct tree *t, const char **why);
+
+/* Around everything that looks at the tree beside a writer, this process's or another's: nothing changes between the two.
+ * Not to be nested. */
+void tree_enter(struct tree *t);
+void tree_leave(struct tree *t);
 struct tree_counts tree_count(const struct tree *t);
 
-/* fn hears of nodes whose contents changed (errors.txt and its directory), with no lock held. */
-void tree_watch(struct tree *t, void (*fn)(void *ctx, uint64_t id), void *ctx);
+struct tree_watcher {
+	/* A node's attributes changed; called with any lock held. */
+	void (*changed)(void *ctx, uint64_t id);
+	/* Nodes that are open show other bytes; no lock is held but the commit's own. */
+	void (*stale)(void *ctx, const uint64_t *ids, size_t n);
+};
+/* NULL: nobody. */
+void tree_watch(struct tree *t, const struct tree_watcher *watcher, void *ctx);
+/* Tells the watcher what tree_enter() found changed by another process; not inside. Before a request for a name or
+ * attributes is answered, so that they are not taken for older than the news; after the answer to a read, because a
+ * kernel that hears of a change while it reads takes the new bytes and keeps the old size. */
+bool tree_has_found(const struct tree *t);
+void tree_tell_found(struct tree *t);
 
 /* A node's number and back; the root's is 1. */
 uint64_t node_id(struct node n);
 bool node_from_id(struct tree *t, uint64_t id, struct node *out);
+struct scratch *node_scratch(struct tree *t, uint64_t id);     /* that the number is one of; NULL */
 
 struct node_attr {
 	bool dir;
 	bool sized;                            /* size is known; always for directories (0) */
+	uint16_t mode;                         /* permission bits */
 	uint64_t size, ino;
 	struct timespec mtime;
 };
@@ -70,7 +96,9 @@ void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 /* ENOENT, ENOTDIR, ENOMEM. */
 int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out);
 /* Whether a name that is absent now may be there at the next look. */
-bool node_may_appear(const char *name);
+bool node_may_appear(const struct tree *t, const char *name);
+/* Views only, also those that are absent for a while because somebody removed them. */
+int node_lookup_view(struct tree *t, struct node dir, const char *name, struct node *out);
 int node_resolve(struct tree *t, const char *path, struct node *out);
 
 struct node_entry {
@@ -89,12 +117,23 @@ int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
  * then. */
 struct handle;
 int node_open(struct tree *t, struct node n, struct handle **out, struct err *e);      /* EISDIR, EIO and reasons */
+/* For writing; empty: it is to be truncated, and what it held is not needed. EACCES when it cannot be written. */
+int node_open_write(struct tree *t, struct node n, bool empty, struct handle **out, struct err *e);
+bool node_writable(struct tree *t, struct node n);
 struct handle *handle_ref(struct handle *h);
+/* The last reference saves what was written: not inside tree_enter() then. */
 void handle_put(struct handle *h);
-uint64_t handle_size(const struct handle *h);
+struct node handle_node(const struct handle *h);       /* what it shows now */
+uint64_t handle_size(struct handle *h);
 /* The bytes where they lie, or NULL: then handle_read() copies them. n is cut to what the file has; 0 at its end. */
 const void *handle_map(struct handle *h, size_t *n, uint64_t at);
 int handle_read(struct handle *h, void *buf, size_t n, uint64_t at);                   /* bytes read, or -errno */
+/* EAGAIN: leave the tree, handle_wait(), try again. */
+int handle_write(struct handle *h, const void *buf, size_t n, uint64_t at, struct err *e);
+int handle_truncate(struct handle *h, uint64_t size, struct err *e);
+void handle_wait(struct handle *h);
+/* Saves what was written; not inside tree_enter(). */
+int handle_save(struct handle *h, struct err *e);
 /* Whether n bytes can be had without waiting for the disk. */
 bool handle_ready(const struct handle *h, size_t n, uint64_t at);
 

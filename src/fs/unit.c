@@ -54,13 +54,14 @@ static struct source *follow(const struct surroundings *s, unsigned k, struct er
 	struct source *src = NULL;
 	struct unit *in = NULL;
 	const struct kid *kid = kid_behind(u->tree, u, k, &in);
+	unsigned file;
 
 	if (kid && kid->entry.size) {
 		src = entry_source(in->src, in->format, &kid->entry);
 		if (!src)
 			err_nomem(e);
-	} else if (!in && k == 1 && u->format->behind) {
-		src = tree_beside(u->tree, u->format->behind);
+	} else if (!in && k == 1 && u->format->behind && !tree_file_beside(u->tree, u->format->behind, &file)) {
+		src = src_ref(archive_source(u->tree->file[file].archive));
 	}
 	return src;
 }
@@ -91,6 +92,7 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	u->parent = parent;
 	u->index = index;
 	u->depth = id ? (uint8_t)(unit_at(t, parent)->depth + 1) : 0;
+	u->file = id ? unit_at(t, parent)->file : 0;
 	atomic_store_explicit(&t->nunits, id + 1, memory_order_release);
 	*out = u;
 	return 0;
@@ -134,6 +136,24 @@ static void set_mates(struct tree *t, struct unit *u, struct unit *model)
 			model->mate[role] = mate->id;
 }
 
+void unit_choose_mates(struct tree *t, struct unit *u)
+{
+	for (uint32_t i = 0; i < u->nkids && u->format->container->companions; i++) {
+		struct kid *kid = &u->kids[i];
+		struct unit *model = kid->unit ? unit_at(t, kid->unit) : NULL;
+		uint32_t pack;
+
+		if (!model || kid->format->role != ROLE_MODEL)
+			continue;
+		pack = model->mate[ROLE_ANIMATIONS];
+		memset(model->mate, 0, sizeof model->mate);
+		set_mates(t, u, model);
+		/* One that lies behind the model's other part, not in the container. */
+		if (pack && !model->mate[ROLE_ANIMATIONS] && unit_at(t, pack)->parent != u->id && !unit_at(t, pack)->dead)
+			model->mate[ROLE_ANIMATIONS] = pack;
+	}
+}
+
 static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **out)
 {
 	struct kid *kid = &u->kids[i];
@@ -169,7 +189,7 @@ int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, s
 	return say_why(rc, e);
 }
 
-static void find_pack_behind(struct tree *t, struct unit *u)
+void unit_find_pack_behind(struct tree *t, struct unit *u)
 {
 	struct unit *in, *pack;
 	const struct kid *kid = kid_behind(t, u, u->format->pack_behind, &in);
@@ -198,10 +218,31 @@ static struct node errors_node(struct unit *u)
 	return (struct node){ u, u->nkids + 1 + i };
 }
 
+/* The listing of a unit that somebody has seen is another one now. */
+static void notes_changed(struct tree *t, struct unit *u)
+{
+	int64_t was = atomic_load(&u->mtime), file = tree_mtime(t, u);
+
+	atomic_store(&u->mtime, (was > file ? was : file) + 1);
+	tree_changed(t, (struct node){ .unit = u });
+	tree_changed(t, errors_node(u));
+}
+
+static struct note *new_note(const char *text, uint32_t about)
+{
+	struct note *fresh = malloc(sizeof *fresh + strlen(text) + 1);
+
+	if (fresh) {
+		fresh->next = NULL;
+		fresh->about = about;
+		strcpy(fresh->text, text);
+	}
+	return fresh;
+}
+
 void unit_note(struct tree *t, struct unit *u, const char *text)
 {
 	struct note **p, *fresh;
-	bool changed = false;
 	unsigned n = 0;
 
 	pthread_mutex_lock(&t->lock);
@@ -209,20 +250,58 @@ void unit_note(struct tree *t, struct unit *u, const char *text)
 		n++;
 	if (n == NOTES_MOST)
 		text = "there is more damage than is listed here";
-	fresh = *p || n > NOTES_MOST ? NULL : malloc(sizeof *fresh + strlen(text) + 1);
-	if (fresh) {
-		fresh->next = NULL;
-		strcpy(fresh->text, text);
+	fresh = *p || n > NOTES_MOST ? NULL : new_note(text, 0);
+	if (fresh)
 		*p = fresh;
-		/* Before that nobody has seen the listing. */
-		changed = atomic_load(&u->state) == UNIT_READY;
-		atomic_fetch_add(&u->changes, changed);
-	}
 	pthread_mutex_unlock(&t->lock);
-	if (changed && t->changed) {
-		t->changed(t->changed_ctx, node_id((struct node){ u, 0 }));
-		t->changed(t->changed_ctx, node_id(errors_node(u)));
+	/* Before that nobody has seen the listing. */
+	if (fresh && atomic_load(&u->state) == UNIT_READY)
+		notes_changed(t, u);
+}
+
+/* Takes out the notes about a local; with the lock held. */
+static bool forget(struct unit *u, uint32_t local)
+{
+	struct note **p = &u->notes;
+	bool any = false;
+
+	while (*p) {
+		struct note *note = *p;
+
+		if (note->about != local) {
+			p = &note->next;
+			continue;
+		}
+		*p = note->next;
+		free(note);
+		any = true;
 	}
+	return any;
+}
+
+void unit_note_refused(struct tree *t, struct unit *u, uint32_t local, const char *text)
+{
+	struct note **p = &u->notes, *fresh = new_note(text, local);
+
+	pthread_mutex_lock(&t->lock);
+	forget(u, local);
+	while (*p)
+		p = &(*p)->next;
+	*p = fresh;
+	pthread_mutex_unlock(&t->lock);
+	notes_changed(t, u);
+}
+
+bool unit_forget_notes(struct tree *t, struct unit *u, uint32_t local)
+{
+	bool any;
+
+	pthread_mutex_lock(&t->lock);
+	any = forget(u, local);
+	pthread_mutex_unlock(&t->lock);
+	if (any && local)
+		notes_changed(t, u);
+	return any;
 }
 
 bool unit_has_note(struct tree *t, struct unit *u, const char *text)
@@ -251,7 +330,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 		rc = layout_container(t, u, o, e);
 	u->variant = o->variant;
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
-		find_pack_behind(t, u);
+		unit_find_pack_behind(t, u);
 	if (!rc)
 		rc = layout_model(t, u, o, e);
 	for (const struct fault *f = o->faults; f && !rc; f = f->next)
@@ -266,6 +345,8 @@ void unit_empty(struct unit *u)
 	free(u->kids);
 	free(u->leaves);
 	free(u->gaps);
+	free(u->number);
+	u->number = NULL;
 	u->kids = NULL;
 	u->leaves = NULL;
 	u->gaps = NULL;

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "archive.h"
+#include "store.h"
 #include "tree.h"
 
 /* One entry of a container. */
@@ -43,7 +45,11 @@ struct leaf {
 struct gap { uint64_t at, size; };
 
 /* A line of errors.txt. */
-struct note { struct note *next; char text[]; };
+struct note {
+	struct note *next;
+	uint32_t about;                        /* local whose refused text it is about; 0: damage of the archive */
+	char text[];
+};
 #define NOTES_MOST 500u                        /* lines; then one that says there is more */
 
 enum unit_state { UNIT_EMPTY, UNIT_BUSY, UNIT_READY };
@@ -60,12 +66,18 @@ struct unit {
 	struct kid *kids;
 	struct leaf *leaves;
 	struct gap *gaps;
+	uint32_t *number;                      /* of local i + 1, in node_id(); NULL: the locals themselves */
+	uint32_t numbers;                      /* the highest one given so far, once there are any */
 	uint32_t mate[ROLE_COUNT];             /* companions' units; 0: none */
 	struct note *notes;                    /* under tree->lock */
-	_Atomic uint32_t changes;              /* nanoseconds added to the modification time */
+	_Atomic uint32_t gen;                  /* grows whenever what the unit shows may have changed */
+	_Atomic int64_t mtime;                 /* of the last change, nanoseconds since 1970; 0: the archive's */
 	_Atomic uint8_t state;
 	_Atomic bool checked;                  /* unit_check() has been through */
 	uint8_t depth;
+	uint8_t file;                          /* of the tree, that its bytes lie in */
+	bool touched;                          /* by the commit whose refresh is under way */
+	_Atomic bool dead;                     /* its entry is something else now */
 };
 
 /* The kid or leaf a local is; both NULL for the unit's own directory. */
@@ -82,31 +94,68 @@ static inline struct leaf *node_leaf(struct node n)
 #define UNIT_CHUNK 256u
 #define UNIT_CHUNKS 16384u                     /* times UNIT_CHUNK: 4M units */
 
+/* Files on disc: SOURCE, and what lies beside a lone one. */
+#define TREE_FILES 8u
+struct tree_file {
+	struct archive *archive;
+	const char *ext;                       /* of a companion's name */
+	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
+};
+
+/* When a plain entry was written. */
+struct kid_time { struct kid_time *next; uint32_t unit, kid; int64_t time; };
+
+/* Locks, in order: `commit` (one edit at a time), `state` (shared by every operation, exclusive while the archive and
+ * what is known of it change; taken by tree_enter() and the commit only, never twice), a draft's, `lock`. */
 struct tree {
-	struct source *src;
+	struct tree_file file[TREE_FILES];
+	_Atomic unsigned nfiles;
 	char *path;
 	const char *name;                      /* last part of path */
-	struct timespec mtime;
 	struct names *names;
 	struct cache *cache;
-	pthread_mutex_t lock;                  /* units, states, notes; never held while reading or rendering */
+	pthread_mutex_t commit;
+	pthread_rwlock_t state;
+	pthread_mutex_t lock;                  /* units, states, notes, open files; never held while reading or rendering */
 	pthread_cond_t filled;
+	bool writable, noundo, grow;
+	struct draft *drafts;                  /* under lock */
+	struct scratch *scratch;
+	struct ghost *ghosts;
+	uint64_t scratch_serial;
+	_Atomic unsigned ndrafts, nghosts;
+	_Atomic uint64_t stored;               /* bytes in stores */
+	uint64_t commits;                      /* so far; under `commit` */
+	struct node *saving;                   /* what is being saved, or NULL; under `commit` */
+	struct kid_time *times;                /* of plain entries that were written; under lock */
+	bool silent;                           /* refusals are for the caller to tell, not for the log */
+	void (*progress)(uint64_t done, uint64_t all);  /* of a rewrite; NULL: nobody looks */
 	_Atomic uint32_t nunits;
 	_Atomic uint64_t rendered;
 	void (*slow)(void);                    /* tree_options.slow */
 	struct handle *handles;                /* open ones, under lock */
-	void (*changed)(void *ctx, uint64_t id);       /* tree_watch() */
-	void *changed_ctx;
+	struct buf found, found_open;          /* for tree_tell_found(); under lock */
+	_Atomic bool untold;                   /* there are such */
+	const struct tree_watcher *watcher;    /* tree_watch() */
+	void *watcher_ctx;
 	struct unit *chunk[UNIT_CHUNKS];
 };
 
 /* unit.c */
+/* Chooses the companions of all models of a container that have units. With the lock held. */
+void unit_choose_mates(struct tree *t, struct unit *u);
+/* The animation pack behind an object that found its other part behind itself. */
+void unit_find_pack_behind(struct tree *t, struct unit *u);
 struct unit *unit_at(const struct tree *t, uint32_t id);
 int unit_new(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
 	     uint64_t hash, struct unit **out, struct err *e);
 /* The unit of a kid that is a directory, made when it has none. */
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e);
 void unit_note(struct tree *t, struct unit *u, const char *text);      /* adds a line unless it is there */
+/* The same about a text that was refused; one line per file. */
+void unit_note_refused(struct tree *t, struct unit *u, uint32_t local, const char *text);
+/* Takes back the line about a local; 0: all that tell of damage. Whether there was one. */
+bool unit_forget_notes(struct tree *t, struct unit *u, uint32_t local);
 bool unit_has_note(struct tree *t, struct unit *u, const char *text);
 void unit_empty(struct unit *u);                                       /* frees kids, leaves, gaps */
 uint64_t hash_name(uint64_t parent, const char *name);
@@ -114,13 +163,21 @@ uint64_t hash_name(uint64_t parent, const char *name);
 struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
 
 /* tree.c */
+/* When a plain entry was written; 0: not since the tree was opened. */
+int64_t kid_time_get(struct tree *t, const struct unit *u, uint32_t kid);
+void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t time);
+int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
 bool node_is_dir(struct node n);
-/* The file beside a lone SOURCE with this extension; NULL when there is none. */
-struct source *tree_beside(const struct tree *t, const char *ext);
+/* The number of the file beside a lone SOURCE with this extension, opened when it is there; -ENOENT. */
+int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
+/* Whether a unit's entry is a file of its own. */
+bool tree_is_file(const struct tree *t, const struct unit *u);
 
 /* layout.c */
 int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e);
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e);
+/* What entry i is, and its extension. room: PROBE_MOST bytes. */
+int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e);
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
 extern const char *const leaf_dir_names[];     /* by enum leaf_dir; NULL for LEAF_TOP */
 #define ERRORS_NAME "errors.txt"
@@ -146,6 +203,26 @@ void unit_check(struct tree *t, struct unit *u);
 
 /* handle.c */
 void handle_close_all(struct tree *t);
+/* Bytes of the archive that a file shows; one reference. -ENOENT: its contents are rendered. */
+int node_source(struct tree *t, struct node n, struct source **out, struct err *e);
+/* The numbers, 8 bytes each, of nodes that are open and whose contents have changed since they were had. */
+void handle_outdated(struct tree *t, struct buf *ids);
+/* Open files of a unit go on under the numbers that map gives; UINT32_MAX: gone. With the state held exclusively. */
+struct renumber { struct unit *unit; uint32_t (*map)(const struct renumber *r, uint32_t local); };
+void handle_renumber(struct tree *t, const struct renumber *r);
+
+
+/* refresh.c */
+/* After a commit: units whose bytes or places changed are read anew, from the file's present bytes. plan NULL: anything
+ * may have changed. With the state held exclusively. Numbers of the nodes the kernel has to ask for again are added to
+ * ids, 8 bytes each. */
+void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids);
+/* Says that a node's attributes changed. */
+void tree_changed(struct tree *t, struct node n);
+/* Tells the watcher about them, and about open files that changed; with no lock held that an operation could want. */
+void tree_tell(struct tree *t, struct buf *ids);
+/* Keeps them for tree_tell_found(), and frees them; with `state` held exclusively. */
+void tree_found(struct tree *t, struct buf *ids);
 
 /* names.c */
 int names_read(const char *path, struct names **out, struct err *e);

@@ -1,0 +1,213 @@
+/* What was written over a file of the tree becomes writes of an edit: the one place that knows how each kind of file is
+ * read back. */
+#include "apply.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "export.h"
+
+/* ---- documents ---- */
+
+static int apply_tree(struct edit *ed, struct unit *u, unsigned kind, uint32_t index, struct ynode *root,
+		      struct arena *a, struct err *e)
+{
+	const struct model_ops *m = u->format->model;
+	struct yedit_rest rest = { .again = edit_is_second(ed) };
+	struct object *o;
+	int rc = edit_object(ed, u, &o, e);
+
+	if (!rc && m->doc_tree)
+		rc = m->doc_tree(o, kind, index, root, e);
+	rc = rc ? rc : yedit_apply(o, kind, index, root, &rest, a, e);
+	if (!rc && rest.n) {
+		/* What was written so far may be what the rest depends on. */
+		edit_reopen(ed);
+		rc = edit_object(ed, u, &o, e);
+		if (!rc && m->doc_put)
+			rc = m->doc_put(o, kind, index, root, rest.v, rest.n, e);
+		rc = rc ? rc : yedit_refuse(&rest, e);
+	}
+	return rc;
+}
+
+static int apply_yaml(struct edit *ed, struct unit *u, const struct leaf *l, const struct buf *text, struct arena *a,
+		      struct err *e)
+{
+	bool section = l->kind == LEAF_SECTION_YAML;
+	struct ynode *root;
+	int rc = yaml_read(text->p, text->len, &root, a, e);
+
+	return rc ? rc : apply_tree(ed, u, section ? DOC_SECTION : l->arg, section ? l->arg : l->index, root, a, e);
+}
+
+/* ---- geometry and pictures ---- */
+
+static void log_said(void *ctx, const char *text)
+{
+	edit_say(ctx, text);
+}
+
+static int apply_mesh(struct edit *ed, struct object *o, const struct leaf *l, const struct buf *text, struct arena *a,
+		      struct err *e)
+{
+	struct reader_log log = { log_said, ed };
+	struct geo_weights weights = { 0 };
+	struct geo_put put = { 0 };
+	int rc;
+
+	if (l->kind == LEAF_OBJ) {
+		rc = obj_read(text->p, text->len, l->index, &put, a, &log, e);
+		return rc ? rc : o->format->model->mesh_put(o, l->index, &put, e);
+	}
+	rc = weights_read(text->p, text->len, &weights, a, e);
+	return rc ? rc : o->format->model->weights_put(o, l->index, &weights, e);
+}
+
+static int apply_png(struct object *o, const struct leaf *l, const struct buf *text, struct arena *a, struct err *e)
+{
+	struct geo_image old = { 0 }, now = { 0 };
+	int rc = o->format->model->image(o, l->index, &old, a, e);
+
+	rc = rc ? rc : png_read(text->p, text->len, old.w, old.h, &now, a, e);
+	return rc ? rc : o->format->model->image_put(o, l->index, &now, e);
+}
+
+static int apply_text(struct edit *ed, struct unit *u, const struct leaf *l, struct store *text, struct err *e)
+{
+	bool yaml = l->kind == LEAF_SECTION_YAML || l->kind == LEAF_DOC;
+	struct arena a = { 0 };
+	struct buf b = { 0 };
+	struct object *o = NULL;
+	int rc = store_text(text, yaml ? YAML_MOST : LIMIT_DECODED, &b, e);
+
+	if (!rc && yaml)
+		rc = apply_yaml(ed, u, l, &b, &a, e);
+	else if (!rc)
+		rc = edit_object(ed, u, &o, e);
+	if (!rc && o)
+		rc = l->kind == LEAF_PNG ? apply_png(o, l, &b, &a, e) : apply_mesh(ed, o, l, &b, &a, e);
+	arena_free(&a);
+	buf_free(&b);
+	return rc;
+}
+
+/* ---- bytes ---- */
+
+struct patching { struct source *src; struct err *e; };
+
+/* Bytes that are equal cost nothing later: a settled plan has none of them. */
+static int put_piece(void *ctx, uint64_t at, const uint8_t *p, size_t n)
+{
+	const struct patching *k = ctx;
+
+	return src_write(k->src, p, n, at, "the entry", k->e);
+}
+
+/* All of src, which may be longer than the text: then the rest is zero. */
+static int put_bytes(struct source *src, struct store *text, struct err *e)
+{
+	static const uint8_t zero[4096];
+	struct patching k = { src, e };
+	uint64_t at = store_size(text);
+	int rc;
+
+	if (at > src->size)
+		return err_set(e, ENOSPC, "the entry has room for %" PRIu64 " bytes, %" PRIu64 " are needed: %" PRIu64
+			       " bytes are missing", src->size, at, at - src->size);
+	rc = store_each(text, put_piece, &k);
+	if (rc == -ENOMEM)
+		err_nomem(e);
+	for (; at < src->size && !rc; at += sizeof zero)
+		rc = put_piece(&k, at, zero, src->size - at < sizeof zero ? (size_t)(src->size - at) : sizeof zero);
+	return rc;
+}
+
+static int apply_part(struct edit *ed, struct unit *u, const struct leaf *l, struct store *text, struct err *e)
+{
+	struct object *o;
+	struct source *part, *slice;
+	struct span span;
+	int rc = edit_object(ed, u, &o, e);
+
+	if (rc)
+		return rc;
+	span = l->kind == LEAF_GAP ? (struct span){ u->gaps[l->index].at, u->gaps[l->index].size, 0 } :
+				     object_section(o, l->arg);
+	if (store_size(text) != span.size)
+		return err_set(e, EINVAL, "%" PRIu64 " bytes needed, got %" PRIu64, span.size, store_size(text));
+	part = object_part(o, span.part);
+	slice = part ? src_slice(part, span.at, span.size) : NULL;
+	if (!slice)
+		return err_nomem(e);
+	rc = put_bytes(slice, text, e);
+	src_put(slice);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e)
+{
+	const struct leaf *l = node_leaf(n);
+	struct source *src;
+	struct unit *u;
+	int rc;
+
+	if (!l) {
+		rc = edit_resize_kid(ed, n.unit, n.local - 1, store_size(text), &src, e);
+		return rc ? rc : put_bytes(src, text, e);
+	}
+	u = apply_owner(n);
+	if (!u)
+		return err_set(e, EIO, "the companion is gone");
+	switch (l->kind) {
+	case LEAF_WHOLE:
+		rc = edit_resize_unit(ed, u, store_size(text), &src, e);
+		return rc ? rc : put_bytes(src, text, e);
+	case LEAF_SECTION_RAW:
+	case LEAF_GAP:
+		return apply_part(ed, u, l, text, e);
+	default:
+		return apply_text(ed, u, l, text, e);
+	}
+}
+
+struct unit *apply_owner(struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+
+	return l && l->role ? unit_mate(n.unit->tree, n.unit, l->role) : n.unit;
+}
+
+bool apply_repeats(struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+
+	/* A picture of more colours than the palette holds is another one once it is saved; a header may number parts that
+	 * have other numbers once one is removed. */
+	return l && l->kind != LEAF_PNG && l->kind != LEAF_WHOLE && !(l->kind == LEAF_DOC && l->arg == DOC_HEADER);
+}
+
+bool node_writable(struct tree *t, struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+	const struct model_ops *m;
+	struct unit *u;
+
+	if (!t->writable || (!n.scratch && node_is_dir(n)))
+		return false;
+	if (n.scratch || !l)
+		return true;
+	u = apply_owner(n);
+	m = u ? u->format->model : NULL;
+	switch (l->kind) {
+	case LEAF_MTL:
+	case LEAF_ERRORS: return false;
+	case LEAF_OBJ: return m && m->mesh_put;
+	case LEAF_WEIGHTS: return m && m->weights_put;
+	case LEAF_PNG: return m && m->image_put;
+	default: return u;
+	}
+}

@@ -1,0 +1,149 @@
+/* log, undo: the commits of a source, and taking them back. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "archive.h"
+#include "cmd.h"
+
+struct listing { struct buf out; uint64_t n, changed, space; };
+
+static void add_size(struct buf *b, uint64_t n, const char *what)
+{
+	buf_printf(b, "  %" PRIu64 " %s %s", n, n == 1 ? "byte" : "bytes", what);
+}
+
+/* A path comes from a file, so it may hold what a terminal would obey. */
+static void add_path(struct buf *b, const char *path)
+{
+	for (; *path; path++)
+		buf_char(b, (unsigned char)*path < ' ' || *path == 0x7f ? '?' : *path);
+}
+
+static int list_commit(void *ctx, const struct commit_info *c)
+{
+	struct listing *l = ctx;
+	char when[32] = "?";
+	struct tm tm;
+
+	if (localtime_r(&c->time.tv_sec, &tm))
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
+	buf_printf(&l->out, "%" PRIu64 "  %s  ", c->sequence, when);
+	add_path(&l->out, c->what);
+	add_size(&l->out, c->changed, c->rewritten ? "written anew" : "changed");
+	add_size(&l->out, c->space, "kept\n");
+	l->n++;
+	l->changed += c->changed;
+	l->space += c->space;
+	return 0;
+}
+
+static int run_log(const struct command *self, int argc, char **argv)
+{
+	struct listing l = { 0 };
+	struct err why = { 0 };
+	unsigned given;
+	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
+
+	if (rc < 0)
+		return -1 - rc;
+	if (archive_log(argv[0], list_commit, &l, &why)) {
+		rc = cmd_fail(self, argv[0], &why);
+	} else {
+		buf_printf(&l.out, "%" PRIu64 " %s", l.n, l.n == 1 ? "commit" : "commits");
+		add_size(&l.out, l.changed, "changed");
+		add_size(&l.out, l.space, "kept\n");
+		rc = l.out.bad ? cmd_fail_errno(self, argv[0], ENOMEM) : cmd_write(self, l.out.p, l.out.len);
+	}
+	buf_free(&l.out);
+	return rc;
+}
+
+const struct command cmd_log = {
+	"log", "SOURCE",
+	"Lists the commits that can be taken back: number, time, path, bytes changed, bytes kept for undo.", run_log
+};
+
+/* ---- undo ---- */
+
+static bool read_count(const char *text, unsigned *n)
+{
+	char *end;
+	unsigned long v;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	v = strtoul(text, &end, 10);
+	if (*end || errno || !v)
+		return false;
+	*n = v < UINT32_MAX ? (unsigned)v : UINT32_MAX;
+	return true;
+}
+
+/* The lines of the log say what was taken back; its last ones, newest first. */
+static int print_undone(const struct command *self, const struct listing *l, unsigned n)
+{
+	const char *text = (const char *)l->out.p;
+	size_t end = l->out.len, at;
+	struct buf out = { 0 };
+	int rc;
+
+	buf_printf(&out, "taken back:\n");
+	for (; n && end; n--, end = at) {
+		for (at = end - 1; at && text[at - 1] != '\n'; at--)
+			;
+		buf_add(&out, text + at, end - at);
+	}
+	rc = out.bad ? cmd_fail_errno(self, "standard output", ENOMEM) : cmd_write(self, out.p, out.len);
+	buf_free(&out);
+	return rc;
+}
+
+static int undo(const struct command *self, struct archive *a, const char *path, unsigned n)
+{
+	struct listing l = { 0 };
+	struct err why = { 0 };
+	const char *not;
+	unsigned done;
+	int rc;
+
+	if (!archive_writable(a, &not)) {
+		err_set(&why, EROFS, "%s", not);
+		return cmd_fail(self, path, &why);
+	}
+	rc = archive_log(path, list_commit, &l, &why);
+	if (!rc)
+		rc = archive_undo(a, n, &done, &why);
+	if (!rc && !done)
+		rc = err_set(&why, ENOENT, "there is no commit to take back");
+	rc = rc ? cmd_fail(self, path, &why) : print_undone(self, &l, done);
+	buf_free(&l.out);
+	return rc;
+}
+
+static int run_undo(const struct command *self, int argc, char **argv)
+{
+	struct archive_options opt = { .write = true };
+	struct err why = { 0 };
+	struct archive *a;
+	unsigned given, n = 1;
+	int rc = cmd_options(self, argc, &argv, "", &given, 1, 2);
+
+	if (rc < 0)
+		return -1 - rc;
+	if (rc == 2 && !read_count(argv[1], &n))
+		return cmd_usage(self);
+	if (archive_open(argv[0], &opt, &a, &why))
+		return cmd_fail(self, argv[0], &why);
+	rc = undo(self, a, argv[0], n);
+	archive_close(a);
+	return rc;
+}
+
+const struct command cmd_undo = {
+	"undo", "SOURCE [N]", "Takes back the last commit, or the last N.", run_undo
+};

@@ -1,0 +1,350 @@
+/* Saving: an edit is planned, checked by reading it back, and committed; then the tree shows it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apply.h"
+#include "draft.h"
+#include "log.h"
+#include "scratch.h"
+
+struct save {
+	struct tree *t;
+	struct node n;
+	struct store *text;
+	struct before *before;
+	struct edit *ed;
+	struct buf path;                       /* of the node, zero-terminated */
+	struct buf ids;                        /* nodes the kernel hears of */
+};
+
+/* ---- planning ---- */
+
+/* Lays the bytes from before this draft was first saved over what is there. */
+static int put_back(struct save *s, struct err *e)
+{
+	const struct before *b = s->before;
+	struct plan *plan;
+	struct object *o;
+	int rc;
+
+	if (!b || !b->set || b->commits != s->t->commits)
+		return 0;
+	rc = edit_object(s->ed, unit_at(s->t, s->n.unit->id), &o, e);  /* opens the file's plan */
+	edit_reopen(s->ed);
+	plan = edit_plan(s->ed, b->file);
+	for (size_t i = 0; i < b->plan.n && plan && !rc; i++)
+		rc = plan_write(plan, b->plan.v[i].at, b->plan.v[i].bytes, b->plan.v[i].len);
+	return rc;
+}
+
+/* ---- checking ---- */
+
+static uint32_t count_faults(const struct object *o)
+{
+	uint32_t n = 0;
+
+	for (const struct fault *f = o->faults; f; f = f->next)
+		n++;
+	return n;
+}
+
+/* A fault of the edited object that the stored one does not have. */
+static const struct fault *new_fault(const struct object *now, const struct object *was)
+{
+	const struct fault *f, *old;
+
+	if (count_faults(now) <= count_faults(was))
+		return NULL;
+	for (f = now->faults; f; f = f->next) {
+		for (old = was->faults; old && strcmp(old->text, f->text); old = old->next)
+			;
+		if (!old)
+			return f;
+	}
+	return now->faults;
+}
+
+/* An edit must not make a sound object a damaged one. */
+static int check_object(struct save *s, struct unit *u, struct err *e)
+{
+	const struct model_ops *m = u->format->model;
+	struct cached *hold;
+	struct object *was, *now;
+	const struct fault *f;
+	struct err why = { 0 };
+	int rc = edit_object(s->ed, u, &now, e);
+
+	rc = rc ? rc : unit_object(s->t, u, &hold, &was, e);
+	if (rc)
+		return rc;
+	f = new_fault(now, was);
+	if (f)
+		rc = err_set(e, EINVAL, "it would be damaged: %s", f->text);
+	else if (m && m->check && now->variant && m->check(now, &why) && (!was->variant || !m->check(was, NULL)))
+		rc = err_set(e, EINVAL, "%s", why.text);
+	cached_put(hold);
+	return rc;
+}
+
+/* What was written must read back as what it is: the same text once more changes nothing. */
+static int check_repeat(struct save *s, struct err *e)
+{
+	struct edit *again;
+	bool empty = true;
+	int rc;
+
+	if (!apply_repeats(s->n))
+		return 0;
+	rc = edit_on_top(s->ed, &again, e);
+	rc = rc ? rc : apply_node(again, s->n, s->text, e);
+	rc = rc ? rc : edit_settle(again, &empty, e);
+	if (!rc && !empty)
+		rc = err_set(e, EIO, "what would be stored does not read back as it was written");
+	edit_end(again);
+	return rc;
+}
+
+static int check(struct save *s, struct err *e)
+{
+	struct unit *owner = apply_owner(s->n);
+	int rc;
+
+	edit_reopen(s->ed);
+	rc = owner ? check_object(s, owner, e) : err_set(e, EIO, "the companion is gone");
+	return rc ? rc : check_repeat(s, e);
+}
+
+/* ---- committing ---- */
+
+/* The one file that the edit changes. */
+static int changed_file(struct save *s, unsigned *file, struct err *e)
+{
+	unsigned n = 0;
+
+	*file = 0;
+	for (unsigned i = 0; i < TREE_FILES; i++) {
+		const struct plan *p = edit_plan(s->ed, i);
+
+		if (!p || (!p->n && !p->moved && p->size == p->base->size))
+			continue;
+		*file = i;
+		n++;
+	}
+	return n == 1 ? 0 : err_set(e, EXDEV, "it would change %u files at once", n);
+}
+
+/* The bytes that a plan replaces, with those on top that an earlier save of the same draft replaced. */
+static int old_bytes(struct save *s, const struct plan *plan, unsigned file, struct plan *out)
+{
+	struct before *b = s->before;
+	uint8_t *room;
+	int rc = 0;
+
+	plan_init(out, plan->base);
+	for (size_t i = 0; i < plan->n && !rc; i++) {
+		const struct write *w = &plan->v[i];
+
+		room = malloc(w->len);
+		rc = room ? src_pread(plan->base, room, w->len, w->at) : -ENOMEM;
+		rc = rc ? rc : plan_write(out, w->at, room, w->len);
+		free(room);
+	}
+	for (size_t i = 0; b->set && b->file == file && b->commits == s->t->commits && i < b->plan.n && !rc; i++)
+		rc = plan_write(out, b->plan.v[i].at, b->plan.v[i].bytes, b->plan.v[i].len);
+	if (rc)
+		plan_free(out);
+	return rc;
+}
+
+static void remember(struct save *s, unsigned file, struct plan *old)
+{
+	struct before *b = s->before;
+
+	if (b->set)
+		plan_free(&b->plan);
+	*b = (struct before){ .plan = *old, .file = file, .commits = s->t->commits, .set = true };
+}
+
+static void log_progress(void *ctx, uint64_t done, uint64_t all)
+{
+	const struct tree *t = ctx;
+
+	if (t->progress)
+		t->progress(done, all);
+}
+
+/* Somebody else changed a file: the next look shows what is there now. With the state held exclusively. */
+static void look_again(struct save *s, unsigned file)
+{
+	struct tree *t = s->t;
+
+	if (archive_refresh(t->file[file].archive, NULL))
+		return;
+	t->commits++;
+	tree_refresh(t, file, NULL, &s->ids);
+}
+
+/* An edit that fails, or changes nothing, may do so because it was planned over what is not there any more. */
+static int check_files(struct save *s, struct err *e)
+{
+	struct tree *t = s->t;
+	int rc = 0;
+
+	for (unsigned i = 0; i < atomic_load(&t->nfiles) && !rc; i++) {
+		rc = archive_check(t->file[i].archive, e);
+		if (rc) {
+			pthread_rwlock_wrlock(&t->state);
+			look_again(s, i);
+			pthread_rwlock_unlock(&t->state);
+		}
+	}
+	return rc;
+}
+
+static int commit_file(struct save *s, unsigned file, struct err *e)
+{
+	struct tree *t = s->t;
+	const struct plan *plan = edit_plan(s->ed, file);
+	int rc;
+
+	pthread_rwlock_wrlock(&t->state);
+	rc = archive_commit(t->file[file].archive, plan, (char *)s->path.p, log_progress, t, e);
+	if (!rc) {
+		t->commits++;
+		tree_refresh(t, file, plan, &s->ids);
+	} else if (rc == -ESTALE) {
+		look_again(s, file);
+	}
+	pthread_rwlock_unlock(&t->state);
+	return rc;
+}
+
+static int commit(struct save *s, struct err *e)
+{
+	const struct plan *plan;
+	struct plan old;
+	bool remembered = false;
+	unsigned file;
+	int rc = changed_file(s, &file, e);
+
+	if (rc)
+		return rc;
+	plan = edit_plan(s->ed, file);
+	if (s->before && !plan->moved && plan->size == plan->base->size)
+		remembered = !old_bytes(s, plan, file, &old);
+	rc = commit_file(s, file, e);
+	if (remembered && !rc)
+		remember(s, file, &old);
+	else if (remembered)
+		plan_free(&old);
+	return rc;
+}
+
+static int plan_and_commit(struct save *s, struct err *e)
+{
+	bool empty;
+	int stale, rc = edit_begin(s->t, &s->ed, e);
+
+	rc = rc ? rc : put_back(s, e);
+	rc = rc ? rc : apply_node(s->ed, s->n, s->text, e);
+	rc = rc ? rc : edit_settle(s->ed, &empty, e);
+	if (!rc && !empty) {
+		rc = check(s, e);
+		if (!rc)
+			return commit(s, e);
+	}
+	stale = check_files(s, e);
+	return stale ? stale : rc;
+}
+
+/* ---- what the user hears ---- */
+
+static void log_lines(const struct save *s)
+{
+	const struct buf *lines = edit_lines(s->ed);
+
+	for (size_t at = 0; at < lines->len;) {
+		size_t n = (size_t)((uint8_t *)memchr(lines->p + at, '\n', lines->len - at) - lines->p) - at;
+
+		log_line("%s: %s: %.*s", s->t->path, (char *)s->path.p, (int)n, (char *)lines->p + at);
+		at += n + 1;
+	}
+}
+
+static bool is_there(const struct node *n)
+{
+	return !atomic_load(&n->unit->dead) && n->local <= (uint64_t)n->unit->nkids + n->unit->nleaves;
+}
+
+static void refuse(struct save *s, const struct err *why)
+{
+	struct buf line = { 0 };
+	struct buf dir = { 0 };
+	size_t skip;
+
+	if (!s->t->silent)
+		log_line("%s: %s: %s", s->t->path, (char *)s->path.p, why->text);
+	if (!is_there(&s->n))
+		return;
+	/* errors.txt names the file as it is called from its own directory. */
+	node_path(s->t, (struct node){ .unit = s->n.unit }, &dir);
+	skip = dir.len ? dir.len + 1 : 0;
+	buf_printf(&line, "%s: %s", (char *)s->path.p + skip, why->text);
+	buf_char(&line, 0);
+	if (!line.bad)
+		unit_note_refused(s->t, s->n.unit, s->n.local, (char *)line.p);
+	buf_free(&line);
+	buf_free(&dir);
+	scratch_reject(s->t, s->n, s->text);
+}
+
+static int save(struct save *s, struct err *e)
+{
+	int rc;
+
+	if (!is_there(&s->n))
+		return err_set(e, ESTALE, "the file is gone");
+	node_path(s->t, s->n, &s->path);
+	buf_char(&s->path, 0);
+	if (s->path.bad)
+		return err_nomem(e);
+	rc = plan_and_commit(s, e);
+	if (rc) {
+		refuse(s, e);
+	} else {
+		log_lines(s);
+		if (is_there(&s->n)) {
+			unit_forget_notes(s->t, s->n.unit, s->n.local);
+			scratch_accept(s->t, s->n);
+		}
+	}
+	return rc;
+}
+
+int tree_save(struct tree *t, const struct node *n, struct store *text, struct before *before, struct err *e)
+{
+	struct save s = { .t = t, .text = text, .before = before };
+	struct err why = { 0 };
+	int rc;
+
+	if (!t->writable)
+		return err_set(e, EROFS, "mounted read-only");
+	if (t->slow)
+		t->slow();
+	pthread_mutex_lock(&t->commit);
+	s.n = *n;
+	t->saving = &s.n;
+	rc = save(&s, &why);
+	t->saving = NULL;
+	if (before)
+		before->gen = atomic_load(&s.n.unit->gen);
+	pthread_mutex_unlock(&t->commit);
+	tree_tell(t, &s.ids);
+	edit_end(s.ed);
+	buf_free(&s.path);
+	if (rc && e)
+		*e = why;
+	return rc;
+}

@@ -1,0 +1,460 @@
+#include "edit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive.h"
+
+/* One step of the chain: an entry as the edit sees it. */
+struct level {
+	struct surroundings around;            /* first: a hook's look around leads back to the level */
+	struct edit *edit;
+	struct level *next;                    /* of the edit */
+	struct level *up;                      /* the container; NULL: the entry is a file */
+	struct unit *unit;
+	struct source *src;                    /* held */
+	struct object *object;                 /* once opened */
+	struct entries entries;                /* of a container, once opened */
+};
+
+struct edit_file {
+	struct plan *plan;                     /* NULL: not opened yet */
+	struct source *root;                   /* overlay of plan */
+};
+
+/* Plans that others rest on. */
+struct frozen { struct frozen *next; struct plan *plan; };
+
+struct edit {
+	struct tree *tree;
+	struct edit *under;
+	struct edit_file file[TREE_FILES];
+	struct frozen *frozen;
+	struct level *levels;
+	struct source *lent;                   /* of edit_resize_kid() */
+	struct buf lines;
+};
+
+static int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *e);
+
+/* ---- plans ---- */
+
+static int new_plan(struct edit_file *f, struct source *base, struct err *e)
+{
+	struct plan *plan = malloc(sizeof *plan);
+
+	if (!plan)
+		return err_nomem(e);
+	plan_init(plan, base);
+	f->root = src_overlay(plan);
+	if (!f->root) {
+		plan_free(plan);
+		free(plan);
+		return err_nomem(e);
+	}
+	f->plan = plan;
+	return 0;
+}
+
+static int open_file(struct edit *ed, unsigned n, struct err *e)
+{
+	struct edit_file *f = &ed->file[n];
+	int rc;
+
+	if (f->plan)
+		return 0;
+	if (!ed->under)
+		return new_plan(f, archive_source(ed->tree->file[n].archive), e);
+	rc = open_file(ed->under, n, e);
+	return rc ? rc : new_plan(f, ed->under->file[n].root, e);
+}
+
+/* The overlay with the size the plan has now. */
+static int renew_root(struct edit_file *f, struct err *e)
+{
+	struct source *root = src_overlay(f->plan);
+
+	if (!root)
+		return err_nomem(e);
+	src_put(f->root);
+	f->root = root;
+	return 0;
+}
+
+struct plan *edit_plan(struct edit *ed, unsigned file)
+{
+	return ed->file[file].plan;
+}
+
+int edit_settle(struct edit *ed, bool *empty, struct err *e)
+{
+	*empty = true;
+	for (unsigned i = 0; i < TREE_FILES; i++) {
+		struct plan *p = ed->file[i].plan;
+		int rc = p ? plan_settle(p, e) : 0;
+
+		if (rc)
+			return rc;
+		if (p && (p->n || p->moved || p->size != p->base->size))
+			*empty = false;
+	}
+	return 0;
+}
+
+/* ---- beginning and end ---- */
+
+int edit_begin(struct tree *t, struct edit **out, struct err *e)
+{
+	struct edit *ed = calloc(1, sizeof *ed);
+
+	if (!ed)
+		return err_nomem(e);
+	ed->tree = t;
+	*out = ed;
+	return 0;
+}
+
+int edit_on_top(struct edit *under, struct edit **out, struct err *e)
+{
+	int rc = edit_begin(under->tree, out, e);
+
+	if (!rc)
+		(*out)->under = under;
+	return rc;
+}
+
+bool edit_is_second(const struct edit *ed)
+{
+	return ed->under;
+}
+
+void edit_reopen(struct edit *ed)
+{
+	src_put(ed->lent);
+	ed->lent = NULL;
+	while (ed->levels) {
+		struct level *l = ed->levels;
+
+		ed->levels = l->next;
+		object_close(l->object);
+		src_put(l->src);
+		free(l);
+	}
+}
+
+void edit_end(struct edit *ed)
+{
+	if (!ed)
+		return;
+	edit_reopen(ed);
+	for (unsigned i = 0; i < TREE_FILES; i++) {
+		src_put(ed->file[i].root);
+		if (ed->file[i].plan)
+			plan_free(ed->file[i].plan);
+		free(ed->file[i].plan);
+	}
+	while (ed->frozen) {
+		struct frozen *f = ed->frozen;
+
+		ed->frozen = f->next;
+		plan_free(f->plan);
+		free(f->plan);
+		free(f);
+	}
+	buf_free(&ed->lines);
+	free(ed);
+}
+
+void edit_say(struct edit *ed, const char *text)
+{
+	buf_str(&ed->lines, text);
+	buf_char(&ed->lines, '\n');
+}
+
+const struct buf *edit_lines(const struct edit *ed)
+{
+	return &ed->lines;
+}
+
+/* ---- what hooks ask of their surroundings ---- */
+
+static struct level *level_of(const struct surroundings *s)
+{
+	return (struct level *)(uintptr_t)s;
+}
+
+/* The level among l and those above that is an entry of a container whose order means something, or NULL. */
+static struct level *in_order(struct level *l)
+{
+	while (l && l->up && !l->up->unit->format->container->in_order)
+		l = l->up;
+	return l && l->up ? l : NULL;
+}
+
+static struct source *following(const struct surroundings *s, unsigned k, struct err *e)
+{
+	struct level *l = level_of(s), *at = in_order(l);
+	struct edit *ed = l->edit;
+	struct source *src = NULL;
+	unsigned file;
+
+	if (at) {
+		const struct entries *v = &at->up->entries;
+
+		if (k >= v->n - at->unit->index || !v->v[at->unit->index + k].size)
+			return NULL;
+		src = entry_source(at->up->src, at->up->unit->format, &v->v[at->unit->index + k]);
+	} else if (!l->up && k == 1 && l->unit->format->behind) {
+		if (tree_file_beside(ed->tree, l->unit->format->behind, &file) || open_file(ed, file, e))
+			return NULL;
+		src = src_ref(ed->file[file].root);
+	}
+	if (!src)
+		err_nomem(e);
+	return src;
+}
+
+static void say(const struct surroundings *s, const char *text)
+{
+	edit_say(level_of(s)->edit, text);
+}
+
+/* A file of its own: shorter is fine, longer is its owner's choice. */
+static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
+{
+	struct edit_file *f = &ed->file[file];
+	uint8_t zero[4096] = { 0 };
+	uint64_t at = f->plan->size;
+
+	if (size > at && !ed->tree->grow)
+		return err_set(e, ENOSPC, "the file has %" PRIu64 " bytes, %" PRIu64 " are needed: %" PRIu64
+			       " bytes are missing; -o grow would let it grow", at, size, size - at);
+	f->plan->size = size;
+	/* What is new reads as zero, also where a longer file is made shorter first and then longer again. */
+	for (; at < size; at += sizeof zero) {
+		size_t n = size - at < sizeof zero ? (size_t)(size - at) : sizeof zero;
+		int rc = plan_write(f->plan, at, zero, n);
+
+		if (rc)
+			return err_set(e, -rc, "%s", strerror(-rc));
+	}
+	return renew_root(f, e);
+}
+
+/* The level's own source, as its container has it now. */
+static int renew_source(struct level *l, struct err *e)
+{
+	const struct level *up = l->up;
+	struct source *src = up ? entry_source(up->src, up->unit->format, &up->entries.v[l->unit->index]) :
+				  src_ref(l->edit->file[l->unit->file].root);
+
+	if (!src)
+		return err_nomem(e);
+	src_put(l->src);
+	l->src = src;
+	return 0;
+}
+
+static int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
+{
+	const struct container_ops *c = in->unit->format->container;
+	int rc = c->resize ? c->resize(in->object, &in->entries, i, size, e) :
+		 size == in->entries.v[i].size ? 0 :
+		 err_set(e, EINVAL, "%" PRIu64 " bytes needed, got %" PRIu64, in->entries.v[i].size, size);
+
+	if (!rc && in->src != in->object->src) {
+		src_put(in->src);
+		in->src = src_ref(in->object->src);
+	}
+	return rc;
+}
+
+static int resize(const struct surroundings *s, unsigned k, uint64_t size, struct source **out, struct err *e)
+{
+	struct level *l = level_of(s), *at = k ? in_order(l) : l;
+	int rc;
+
+	if (k && !at)
+		return err_set(e, EROFS, "what lies in another file cannot change its size");
+	if (k) {
+		uint32_t i = at->unit->index + k;
+
+		rc = resize_entry(at->up, i, size, e);
+		*out = rc ? NULL : entry_source(at->up->src, at->up->unit->format, &at->up->entries.v[i]);
+		return rc || *out ? rc : err_nomem(e);
+	}
+	rc = l->up ? resize_entry(l->up, l->unit->index, size, e) : resize_file(l->edit, l->unit->file, size, e);
+	rc = rc ? rc : renew_source(l, e);
+	if (!rc)
+		*out = src_ref(l->src);
+	return rc;
+}
+
+/* The old plan stays what it is, and `moved` reads through it; a new one begins on top. */
+static int rebase(const struct surroundings *s, struct source *moved, struct source **out, struct err *e)
+{
+	struct level *l = level_of(s);
+	struct edit_file *f = &l->edit->file[l->unit->file], fresh = { 0 };
+	struct frozen *old;
+	int rc;
+
+	if (l->up || l->edit->under)
+		return err_set(e, EROFS, "an archive inside another one cannot be written anew");
+	if (!l->edit->tree->grow)
+		return err_set(e, EPERM, "the archive may not grow without -o grow");
+	old = malloc(sizeof *old);
+	rc = old ? new_plan(&fresh, moved, e) : err_nomem(e);
+	if (rc) {
+		free(old);
+		return rc;
+	}
+	*old = (struct frozen){ l->edit->frozen, f->plan };
+	l->edit->frozen = old;
+	src_put(f->root);
+	*f = fresh;
+	f->plan->moved = true;
+	*out = src_ref(f->root);
+	return 0;
+}
+
+/* ---- opening the chain ---- */
+
+static int list_entries(struct level *l, struct err *e)
+{
+	const struct unit *u = l->unit;
+	int rc = u->format->container->list(l->object, &l->entries, e);
+
+	/* Which entries are stored plain is known from their first bytes too. */
+	for (uint32_t i = 0; !rc && i < l->entries.n && l->entries.n == u->nkids; i++)
+		l->entries.v[i].coded = u->kids[i].entry.coded;
+	return rc;
+}
+
+static int check_format(const struct level *l, struct err *e)
+{
+	uint8_t room[PROBE_MOST];
+	struct probe p = {
+		.name = l->up ? "" : l->edit->tree->name, .within = l->up ? l->up->unit->format : NULL,
+		.index = l->unit->index, .size = l->src->size, .src = l->src, .room = room
+	};
+	struct err why = { 0 };
+	const struct format *f = format_detect(&p, &why);
+
+	if (why.code) {
+		if (e)
+			*e = why;
+		return -why.code;
+	}
+	return f == l->unit->format ? 0 :
+	       err_set(e, EINVAL, "the entry would be no %s any more", l->unit->format->title);
+}
+
+static int open_object(struct level *l, struct err *e)
+{
+	int rc;
+
+	if (l->object)
+		return 0;
+	rc = check_format(l, e);
+	if (!rc)
+		rc = object_open(l->unit->format, l->src, &l->around, &l->object, e);
+	if (!rc && l->unit->format->container)
+		rc = list_entries(l, e);
+	return rc;
+}
+
+static int open_source(struct level *l, struct err *e)
+{
+	struct unit *u = l->unit;
+	int rc;
+
+	if (u->parent == u->id || tree_is_file(l->edit->tree, u)) {
+		rc = open_file(l->edit, u->file, e);
+		return rc ? rc : renew_source(l, e);
+	}
+	rc = open_level(l->edit, unit_at(u->tree, u->parent), &l->up, e);
+	rc = rc ? rc : open_object(l->up, e);
+	if (!rc && u->index >= l->up->entries.n)
+		rc = err_set(e, EINVAL, "the container would have %u entries, this is entry %u", l->up->entries.n,
+			     u->index);
+	return rc ? rc : renew_source(l, e);
+}
+
+static int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *e)
+{
+	struct level *l = ed->levels;
+	int rc;
+
+	while (l && l->unit != u)
+		l = l->next;
+	if (l) {
+		*out = l;
+		return 0;
+	}
+	l = calloc(1, sizeof *l);
+	if (!l)
+		return err_nomem(e);
+	*l = (struct level){
+		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
+			    .say = say, .grow = ed->tree->grow },
+		.edit = ed, .unit = u, .next = ed->levels,
+	};
+	ed->levels = l;
+	rc = open_source(l, e);
+	if (!rc)
+		*out = l;
+	return rc;
+}
+
+int edit_object(struct edit *ed, struct unit *u, struct object **out, struct err *e)
+{
+	struct level *l = NULL;
+	int rc = open_level(ed, u, &l, e);
+
+	rc = rc ? rc : open_object(l, e);
+	if (!rc)
+		*out = l->object;
+	return rc;
+}
+
+static void lend(struct edit *ed, struct source *src, struct source **out)
+{
+	src_put(ed->lent);
+	ed->lent = src;
+	*out = src;
+}
+
+int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size, struct source **out, struct err *e)
+{
+	struct source *src;
+	struct level *l;
+	int rc = open_level(ed, u, &l, e);
+
+	rc = rc ? rc : open_object(l, e);
+	if (!rc && kid >= l->entries.n)
+		rc = err_set(e, EINVAL, "the container has %u entries, this is entry %u", l->entries.n, kid);
+	if (!rc && size != l->entries.v[kid].size)
+		rc = resize_entry(l, kid, size, e);
+	if (rc)
+		return rc;
+	src = entry_source(l->src, u->format, &l->entries.v[kid]);
+	lend(ed, src, out);
+	return src ? 0 : err_nomem(e);
+}
+
+int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct source **out, struct err *e)
+{
+	struct source *src = NULL;
+	struct level *l;
+	int rc = open_level(ed, u, &l, e);
+
+	if (!rc && size != l->src->size)
+		rc = resize(&l->around, 0, size, &src, e);
+	else if (!rc)
+		src = src_ref(l->src);
+	if (!rc)
+		lend(ed, src, out);
+	return rc;
+}

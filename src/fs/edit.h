@@ -1,0 +1,38 @@
+/* An edit: the chain of an entry opened anew over plans, so that what hooks write can be read back, checked and thrown
+ * away before any byte of the archive changes.
+ *
+ * One thread makes an edit, while nobody else commits. */
+#ifndef MODELFS_EDIT_H
+#define MODELFS_EDIT_H
+
+#include "plan.h"
+#include "unit.h"
+
+struct edit;
+
+int edit_begin(struct tree *t, struct edit **out, struct err *e);
+void edit_end(struct edit *ed);                /* NULL is fine */
+/* A second edit on top of the first: what it writes is only what it would change beyond it. */
+int edit_on_top(struct edit *under, struct edit **out, struct err *e);
+bool edit_is_second(const struct edit *ed);
+/* What is opened from now on is opened anew: objects see what was written. */
+void edit_reopen(struct edit *ed);
+
+/* The object behind a unit, or with its entries, when that is a container; borrowed until edit_reopen(). The entry is
+ * detected again: EINVAL when it is no longer what the unit is. */
+int edit_object(struct edit *ed, struct unit *u, struct object **out, struct err *e);
+/* The bytes of an entry of a container that has become `size` bytes long as far as the container can say that; its
+ * source may be longer. Borrowed until edit_reopen(). */
+int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size, struct source **out, struct err *e);
+/* Likewise of a unit's own entry. */
+int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct source **out, struct err *e);
+
+/* The plan for one of the tree's files; NULL when the edit has not opened it. */
+struct plan *edit_plan(struct edit *ed, unsigned file);
+/* Leaves out what does not change anything. True when nothing is left in any file. */
+int edit_settle(struct edit *ed, bool *empty, struct err *e);
+/* Lines that hooks had to say, each ended by \n. */
+const struct buf *edit_lines(const struct edit *ed);
+void edit_say(struct edit *ed, const char *text);
+
+#endif

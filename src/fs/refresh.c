@@ -1,0 +1,516 @@
+/* The tree after its archive changed: what is no longer true is read anew, what still is stays. Numbers of nodes stay
+ * too, as far as what they stand for is still there, because the kernel and open files know them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draft.h"
+#include "scratch.h"
+
+struct refresh {
+	struct tree *t;
+	unsigned file;
+	const struct plan *plan;               /* NULL: all may have changed */
+	int64_t now;
+	struct buf *ids;
+};
+
+/* ---- what a plan touches ---- */
+
+/* Whether any of n bytes at `at` of the file are written. */
+static bool writes_in(const struct plan *p, uint64_t at, uint64_t n)
+{
+	size_t low = 0, high = p->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->v[mid].at + p->v[mid].len > at)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low < p->n && p->v[low].at < at + n;
+}
+
+static bool touches(const struct refresh *r, const struct source *src, uint64_t at, uint64_t n)
+{
+	return !r->plan || writes_in(r->plan, src_where(src, at), n);
+}
+
+/* ---- telling ---- */
+
+static void tell(struct refresh *r, struct node n)
+{
+	uint64_t id = node_id(n);
+
+	buf_add(r->ids, &id, sizeof id);
+}
+
+static void tell_unit(struct refresh *r, struct unit *u)
+{
+	tell(r, (struct node){ .unit = u });
+	for (uint32_t i = 0; i < u->nleaves; i++)
+		tell(r, (struct node){ .unit = u, .local = u->nkids + 1 + i });
+}
+
+static void tell_changed(struct tree *t, const struct buf *ids)
+{
+	for (size_t i = 0; i + 8 <= ids->len && t->watcher; i += 8) {
+		uint64_t id;
+
+		memcpy(&id, ids->p + i, sizeof id);
+		t->watcher->changed(t->watcher_ctx, id);
+	}
+}
+
+static void tell_stale(struct tree *t, const struct buf *open)
+{
+	if (t->watcher)
+		t->watcher->stale(t->watcher_ctx, (const uint64_t *)(void *)open->p, open->len / 8);
+}
+
+void tree_tell(struct tree *t, struct buf *ids)
+{
+	struct buf open = { 0 };
+
+	if (ids->len && t->watcher) {
+		pthread_rwlock_rdlock(&t->state);      /* numbers of nodes stay meanwhile */
+		handle_outdated(t, &open);
+		pthread_rwlock_unlock(&t->state);
+		tell_changed(t, ids);
+		tell_stale(t, &open);
+	}
+	buf_free(&open);
+	buf_free(ids);
+}
+
+/* Which handles are outdated is asked now: the request that goes on makes its own one new. */
+void tree_found(struct tree *t, struct buf *ids)
+{
+	struct buf open = { 0 };
+
+	if (ids->len && t->watcher) {
+		handle_outdated(t, &open);
+		pthread_mutex_lock(&t->lock);
+		buf_add(&t->found, ids->p, ids->len);
+		buf_add(&t->found_open, open.p, open.len);
+		atomic_store(&t->untold, true);
+		pthread_mutex_unlock(&t->lock);
+	}
+	buf_free(&open);
+	buf_free(ids);
+}
+
+bool tree_has_found(const struct tree *t)
+{
+	return atomic_load_explicit(&t->untold, memory_order_relaxed);
+}
+
+void tree_tell_found(struct tree *t)
+{
+	struct buf open;
+
+	if (!tree_has_found(t))
+		return;
+	pthread_mutex_lock(&t->lock);
+	tell_changed(t, &t->found);            /* nobody goes on who would answer before this is through */
+	buf_free(&t->found);
+	open = t->found_open;
+	t->found_open = (struct buf){ 0 };
+	atomic_store(&t->untold, false);
+	pthread_mutex_unlock(&t->lock);
+	if (t->slow)
+		t->slow();
+	tell_stale(t, &open);
+	buf_free(&open);
+}
+
+/* ---- leaves ---- */
+
+struct leaf_numbers {
+	struct renumber r;                     /* first */
+	uint32_t was_kids, was_leaves;
+	const struct leaf *was;
+};
+
+static bool same_leaf(const struct leaf *a, const struct leaf *b)
+{
+	return a->kind == b->kind && a->arg == b->arg && a->role == b->role && a->dir == b->dir &&
+	       (a->kind == LEAF_DIR || a->index == b->index);
+}
+
+static uint32_t new_local(const struct renumber *r, uint32_t local)
+{
+	const struct leaf_numbers *k = (const struct leaf_numbers *)r;
+	const struct unit *u = r->unit;
+	const struct leaf *l;
+
+	if (local <= k->was_kids)
+		return local <= u->nkids ? local : UINT32_MAX;
+	l = &k->was[local - k->was_kids - 1];
+	for (uint32_t i = 0; i < u->nleaves; i++)
+		if (same_leaf(l, &u->leaves[i]))
+			return u->nkids + 1 + i;
+	return UINT32_MAX;
+}
+
+static bool same_leaves(const struct leaf_numbers *k)
+{
+	const struct unit *u = k->r.unit;
+
+	if (k->was_kids != u->nkids || k->was_leaves != u->nleaves)
+		return false;
+	for (uint32_t i = 0; i < u->nleaves; i++)
+		if (!same_leaf(&k->was[i], &u->leaves[i]))
+			return false;
+	return true;
+}
+
+/* Numbers that the kernel knows stay those of their nodes; what is new gets one that nothing ever had. */
+static int keep_numbers(struct tree *t, const struct leaf_numbers *k)
+{
+	struct unit *u = k->r.unit;
+	uint32_t n = u->nkids + u->nleaves, had = k->was_kids + k->was_leaves, high, *now, *old;
+	uint32_t at = 0;                       /* leaves mostly stay in their order */
+
+	now = malloc(((size_t)n + 1) * sizeof *now);
+	if (!now)
+		return -ENOMEM;
+	pthread_mutex_lock(&t->lock);
+	old = u->number;
+	high = old ? u->numbers : had;
+	for (uint32_t i = 0; i < u->nkids; i++)
+		now[i] = i >= k->was_kids ? ++high : old ? old[i] : i + 1;
+	for (uint32_t i = 0; i < u->nleaves; i++) {
+		uint32_t tries = k->was_leaves;
+
+		for (; tries && !same_leaf(&k->was[at], &u->leaves[i]); tries--)
+			at = at + 1 < k->was_leaves ? at + 1 : 0;
+		now[u->nkids + i] = !tries ? ++high : old ? old[k->was_kids + at] : k->was_kids + at + 1;
+	}
+	u->number = now;
+	u->numbers = high;
+	pthread_mutex_unlock(&t->lock);
+	free(old);
+	return 0;
+}
+
+static void renumber(struct tree *t, const struct leaf_numbers *k)
+{
+	handle_renumber(t, &k->r);
+	draft_renumber(t, &k->r);
+	ghost_renumber(t, &k->r);
+	if (t->saving && t->saving->unit == k->r.unit && t->saving->local != UINT32_MAX)
+		t->saving->local = k->r.map(&k->r, t->saving->local);
+	for (struct note *note = k->r.unit->notes; note; note = note->next)
+		if (note->about && note->about != UINT32_MAX)
+			note->about = k->r.map(&k->r, note->about);
+}
+
+/* ---- units ---- */
+
+static void refresh_unit(struct refresh *r, struct unit *u);
+
+/* What was a directory is another entry now; who still has it open gets ESTALE. */
+static void kill_unit(struct refresh *r, struct unit *u)
+{
+	atomic_store(&u->dead, true);
+	atomic_fetch_add(&u->gen, 1);
+	for (uint32_t i = 0; i < u->nkids; i++)
+		if (u->kids[i].unit)
+			kill_unit(r, unit_at(r->t, u->kids[i].unit));
+}
+
+static bool same_place(const struct entry *a, const struct entry *b)
+{
+	return a->at == b->at && a->size == b->size && a->key == b->key;
+}
+
+static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)
+{
+	kid_time_set(r->t, u, i, r->now);
+	tell(r, (struct node){ .unit = u, .local = i + 1 });
+}
+
+/* A unit whose bytes are the same but lie elsewhere, and all inside it. */
+static int move_unit(struct unit *u)
+{
+	int rc = 0;
+
+	atomic_fetch_add(&u->gen, 1);
+	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
+		struct unit *sub = u->kids[i].unit ? unit_at(u->tree, u->kids[i].unit) : NULL;
+		struct source *src = sub ? entry_source(u->src, u->format, &u->kids[i].entry) : NULL;
+
+		if (!sub)
+			continue;
+		if (!src)
+			return -ENOMEM;
+		src_put(sub->src);
+		sub->src = src;
+		rc = move_unit(sub);           /* no deeper than LIMIT_NESTING */
+	}
+	return rc;
+}
+
+enum renewal { SAME, MOVED, WRITTEN };
+
+/* An entry whose bytes or place changed. */
+static int renew_kid(struct refresh *r, struct unit *u, uint32_t i, const struct kid *was, bool written)
+{
+	struct kid *kid = &u->kids[i];
+	struct source *src;
+	struct unit *sub;
+	int rc = 0;
+
+	if (!was || !was->unit || was->format != kid->format) {
+		if (was && was->unit)
+			kill_unit(r, unit_at(r->t, was->unit));
+		kid->unit = 0;
+		if (!kid->format && written)
+			set_kid_time(r, u, i);
+		return 0;
+	}
+	kid->unit = was->unit;
+	sub = unit_at(r->t, kid->unit);
+	src = entry_source(u->src, u->format, &kid->entry);
+	if (!src)
+		return -ENOMEM;
+	src_put(sub->src);
+	sub->src = src;
+	if (written)
+		refresh_unit(r, sub);
+	else
+		rc = move_unit(sub);
+	return rc;
+}
+
+/* Objects may have a part in an entry behind theirs, or behind the container they lie in: who lies before a changed one
+ * is looked at too. */
+#define LOOK_BEHIND 2u
+
+static void refresh_reaching(struct refresh *r, struct unit *u)
+{
+	struct object *o;
+	bool reaches;
+
+	for (uint32_t i = 0; i < u->nkids; i++)
+		if (u->kids[i].unit)
+			refresh_reaching(r, unit_at(r->t, u->kids[i].unit));
+	if (!u->format->behind || object_open(u->format, u->src, &u->around, &o, NULL))
+		return;
+	reaches = o->behind || o->faults;      /* one that is missing now is a fault */
+	object_close(o);
+	if (reaches)
+		refresh_unit(r, u);
+}
+
+static void refresh_before(struct refresh *r, struct unit *u, const uint8_t *how)
+{
+	for (uint32_t i = 0; i < u->nkids; i++) {
+		bool near = false;
+
+		for (uint32_t k = 1; k <= LOOK_BEHIND && i + k < u->nkids; k++)
+			near |= how[i + k] == WRITTEN;
+		if (near && u->kids[i].unit)
+			refresh_reaching(r, unit_at(r->t, u->kids[i].unit));
+	}
+}
+
+/* Where the entries are and what they are now; how: what became of each. */
+static int place_kids(struct refresh *r, struct unit *u, const struct entries *entries, const struct kid *was,
+		      uint32_t nwas, uint8_t *how)
+{
+	uint8_t room[PROBE_MOST];
+	int rc = 0;
+
+	for (uint32_t i = 0; i < entries->n; i++) {
+		const struct entry *now = &entries->v[i];
+		bool written = i >= nwas || was[i].entry.size != now->size || touches(r, u->src, now->at, now->size);
+
+		if (i < nwas)
+			u->kids[i] = was[i];
+		if (!written && same_place(&was[i].entry, now) && !r->plan->moved)
+			continue;
+		u->kids[i].entry = *now;
+		u->kids[i].format = NULL;
+		how[i] = written ? WRITTEN : MOVED;
+		rc = rc ? rc : layout_probe(r->t, u, i, room, NULL);
+	}
+	return rc;
+}
+
+/* Objects look at what lies behind them, so all entries are placed before the first is read. */
+static int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entries)
+{
+	struct kid *was = u->kids;
+	uint32_t nwas = u->nkids;
+	uint8_t *how = calloc(entries->n + 1, sizeof *how);
+	int rc;
+
+	u->kids = calloc(entries->n + 1, sizeof *u->kids);
+	if (!u->kids || !how) {
+		free(u->kids);
+		free(how);
+		u->kids = was;
+		return -ENOMEM;
+	}
+	u->nkids = entries->n;
+	rc = place_kids(r, u, entries, was, nwas, how);
+	for (uint32_t i = 0; i < entries->n && !rc; i++)
+		if (how[i] != SAME)
+			rc = renew_kid(r, u, i, i < nwas ? &was[i] : NULL, how[i] == WRITTEN);
+	for (uint32_t i = entries->n; i < nwas; i++)
+		if (was[i].unit)
+			kill_unit(r, unit_at(r->t, was[i].unit));
+	if (u->format->container->in_order)
+		refresh_before(r, u, how);
+	unit_choose_mates(r->t, u);
+	free(was);
+	free(how);
+	return rc;
+}
+
+/* Leaves and notes of damage, made anew; the old ones are gone also when that fails. */
+static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, struct object *o)
+{
+	struct leaf_numbers k = { { u, new_local }, was_kids, u->nleaves, u->leaves };
+	struct gap *gaps = u->gaps;
+	int rc;
+
+	u->leaves = NULL;
+	u->gaps = NULL;
+	u->nleaves = u->ngaps = 0;
+	u->variant = o->variant;
+	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
+		unit_find_pack_behind(r->t, u);
+	rc = layout_model(r->t, u, o, NULL);
+	if (rc) {
+		u->leaves = (struct leaf *)k.was;
+		u->nleaves = k.was_leaves;
+		u->gaps = gaps;
+		return rc;
+	}
+	if (!same_leaves(&k)) {
+		rc = keep_numbers(r->t, &k);
+		renumber(r->t, &k);
+	}
+	free((void *)k.was);
+	free(gaps);
+	if (rc)
+		return rc;
+	unit_forget_notes(r->t, u, 0);
+	for (const struct fault *f = o->faults; f; f = f->next)
+		unit_note(r->t, u, f->text);
+	return 0;
+}
+
+static int reread(struct refresh *r, struct unit *u)
+{
+	struct entries entries = { 0 };
+	uint32_t was_kids = u->nkids;
+	struct object *o;
+	int rc = object_open(u->format, u->src, &u->around, &o, NULL);
+
+	if (rc)
+		return rc;
+	if (u->format->container)
+		rc = u->format->container->list(o, &entries, NULL);
+	if (!rc && u->format->container)
+		rc = refresh_kids(r, u, &entries);
+	if (!rc)
+		rc = refresh_leaves(r, u, was_kids, o);
+	object_close(o);
+	return rc;
+}
+
+static uint32_t no_local(const struct renumber *r, uint32_t local)
+{
+	(void)r;
+	return local ? UINT32_MAX : 0;
+}
+
+/* What cannot be read any more is read when somebody looks the next time; nothing of what was known is true then. */
+static void forget_unit(struct refresh *r, struct unit *u)
+{
+	struct leaf_numbers k = { { u, no_local }, u->nkids, u->nleaves, u->leaves };
+
+	for (uint32_t i = 0; i < u->nkids; i++)
+		if (u->kids[i].unit)
+			kill_unit(r, unit_at(r->t, u->kids[i].unit));
+	renumber(r->t, &k);
+	unit_empty(u);
+	atomic_store(&u->state, UNIT_EMPTY);
+}
+
+static void refresh_unit(struct refresh *r, struct unit *u)
+{
+	int64_t was = atomic_load(&u->mtime);
+	uint32_t nkids, nleaves;
+
+	if (u->touched)
+		return;
+	u->touched = true;
+	atomic_fetch_add(&u->gen, 1);
+	atomic_store(&u->mtime, r->now > was ? r->now : was + 1);
+	atomic_store(&u->checked, false);
+	if (atomic_load(&u->state) != UNIT_READY)
+		return;
+	tell_unit(r, u);
+	nkids = u->nkids;
+	nleaves = u->nleaves;
+	if (reread(r, u))
+		forget_unit(r, u);
+	if (u->nkids != nkids || u->nleaves > nleaves)
+		tell_unit(r, u);               /* there are other numbers */
+}
+
+/* Who shows a changed companion's files shows them anew, even if it was read before the companion was. */
+static void refresh_mates(struct refresh *r)
+{
+	uint32_t n = atomic_load(&r->t->nunits);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct unit *u = unit_at(r->t, i);
+
+		for (unsigned role = 0; role < ROLE_COUNT && !u->dead; role++)
+			if (u->mate[role] && unit_at(r->t, u->mate[role])->touched) {
+				u->touched = false;
+				refresh_unit(r, u);
+				break;
+			}
+	}
+}
+
+static void renew_file(struct refresh *r, struct unit *u)
+{
+	struct source *src = archive_source(r->t->file[r->file].archive);
+
+	if (u->src != src) {
+		src_ref(src);
+		src_put(u->src);
+		u->src = src;
+	}
+	refresh_unit(r, u);
+}
+
+void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids)
+{
+	struct refresh r = { t, file, plan, now_ns(), ids };
+	uint32_t n = atomic_load(&t->nunits);
+
+	for (uint32_t i = 0; i < n; i++)
+		unit_at(t, i)->touched = false;
+	for (uint32_t i = 0; i < n; i++) {
+		struct unit *u = unit_at(t, i);
+
+		if (u->file == file && tree_is_file(t, u))
+			renew_file(&r, u);
+	}
+	/* A part that lies in another file than its object. */
+	for (uint32_t i = 0; i < n && file; i++)
+		if (tree_is_file(t, unit_at(t, i)) && unit_at(t, i)->format->behind)
+			refresh_unit(&r, unit_at(t, i));
+	refresh_mates(&r);
+}
