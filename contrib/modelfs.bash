@@ -38,7 +38,7 @@ _modelfs() {
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_modelfs_words "mount umount info ls cat extract verify describe demo --version --help" "$word"
+		_modelfs_words "mount umount info ls cat extract put log undo verify describe demo --version --help" "$word"
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -52,10 +52,11 @@ _modelfs() {
 		case $command in
 		mount) _modelfs_words "-f -o --help" "$word" ;;
 		ls) _modelfs_words "-l -R -lR --help" "$word" ;;
+		put) _modelfs_words "-g -n -gn --help" "$word" ;;
 		*) _modelfs_words "--help" "$word" ;;
 		esac
 	elif [[ $command == mount && $previous == -o ]]; then
-		_modelfs_words "ro names= cache= stats allow_other" "$word"
+		_modelfs_words "ro grow noundo names= cache= stats allow_other" "$word"
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 	elif [[ $command == mount && ($word == "=" || $previous == "=") ]]; then
 		_modelfs_files "${word#=}"
@@ -63,9 +64,11 @@ _modelfs() {
 		case $command:${#arguments[@]} in
 		umount:0) _modelfs_mounts "$word" ;;
 		describe:0) _modelfs_words "$(modelfs describe 2>/dev/null | cut -d ' ' -f 1)" "$word" ;;
-		mount:0 | info:0 | ls:0 | cat:0 | extract:0 | verify:0 | demo:0) _modelfs_files "$word" ;;
+		mount:0 | info:0 | ls:0 | cat:0 | extract:0 | put:0 | put:2 | log:0 | undo:0 | verify:0 | demo:0)
+			_modelfs_files "$word"
+			;;
 		mount:1 | extract:2) _modelfs_files "$word" d ;;
-		ls:1 | cat:1) _modelfs_tree "${arguments[0]}" "$word" ;;
+		ls:1 | cat:1 | put:1) _modelfs_tree "${arguments[0]}" "$word" ;;
 		extract:1)
 			_modelfs_tree "${arguments[0]}" "$word"
 			mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- "$word")

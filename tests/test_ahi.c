@@ -134,8 +134,6 @@ static void test_mhfu(void **state)
 	       "  offset: [0.0, -0.0, 0.0, 1.0]\n"
 	       "  part: 0\n"
 	       "  link: null\n"
-	       "  first_child: 1  # derived\n"
-	       "  next_sibling: null  # derived\n"
 	       "  index: 0  # derived\n"
 	       "  tag: 0x40000001\n"
 	       "  unknown_04: 1\n"
@@ -146,8 +144,6 @@ static void test_mhfu(void **state)
 	       "  offset: [-14.4, 14.4, 0.0, 1.0]\n"
 	       "  part: 0\n"
 	       "  link: null\n"
-	       "  first_child: 2  # derived\n"
-	       "  next_sibling: 3  # derived\n"
 	       "  index: 1  # derived\n"
 	       "  tag: 0x40000001\n"
 	       "  unknown_04: 1\n");

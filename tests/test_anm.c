@@ -78,7 +78,7 @@ static void test_mhp3rd(void **state)
 	       "# modelfs anm mhp3rd\n"
 	       "kind: mhp3rd  # derived\n"
 	       "streams:\n"
-	       "- slots: [0, null]  # derived\n");
+	       "- slots: [0, null]\n");
 	doc_is(k.o, DOC_CLIP, 0,
 	       "loop: 1\n"
 	       "loop_start: 0.0  # frame\n"
@@ -112,8 +112,8 @@ static void test_mhfu(void **state)
 	       "# modelfs anm mhfu\n"
 	       "kind: mhfu  # derived\n"
 	       "streams:\n"
-	       "- slots: [0, null, 1]  # derived\n"
-	       "- slots: [0]  # derived\n");
+	       "- slots: [0, null, 1]\n"
+	       "- slots: [0]\n");
 	doc_is(k.o, DOC_CLIP, 0,
 	       "loop: 1\n"
 	       "loop_start: 5.0  # frame\n"
@@ -168,7 +168,7 @@ static void test_order(void **state)
 	sound(k.o);
 	assert_int_equal(object_count(k.o, PART_CLIP), 3);
 	doc_is(k.o, DOC_HEADER, 0,
-	       "# modelfs anm mhp3rd\nkind: mhp3rd  # derived\nstreams:\n- slots: [2, 0, 1, 2]  # derived\n");
+	       "# modelfs anm mhp3rd\nkind: mhp3rd  # derived\nstreams:\n- slots: [2, 0, 1, 2]\n");
 	doc_is(k.o, DOC_CLIP, 2, "loop: 9\nloop_start: 0.0  # frame\ntracks: []\n");
 	section_is(&k, 2, 0x20, 0x30);
 	close_opened(&k);
@@ -187,7 +187,7 @@ static void test_no_clips(void **state)
 	assert_int_equal(object_count(k.o, PART_CLIP), 0);
 	section_is(&k, 2, 0x24, 0);
 	doc_is(k.o, DOC_HEADER, 0, "# modelfs anm unknown\nkind: null  # derived\nstreams:\n"
-	       "- slots: [null, null]  # derived\n- slots: [null]  # derived\n");
+	       "- slots: [null, null]\n- slots: [null]\n");
 	close_opened(&k);
 }
 

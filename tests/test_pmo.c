@@ -294,7 +294,7 @@ static void hidden_meshes(void **state)
 	assert_int_equal(g.nfaces, 0);
 	assert_string_equal(visible_line(&m, text, sizeof text),
 			    "false\ngroups:\n- material: 0\n  palette: []\n  vertex_type: 0x000080  # derived\n"
-			    "  vertices: 7  # derived\n  triangles: 0  # derived\n");
+			    "  vertices: 7  # derived\n  triangles: 3  # derived\n");
 	model_close(&m);
 
 	model_draw(&m, indices, sizeof indices, plain + 2);  /* three of the indices */

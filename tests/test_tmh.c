@@ -10,60 +10,12 @@
 
 #include <cmocka.h>
 
-#include "build.h"
+#include "build_tmh.h"
 #include "bytes.h"
 #include "export.h"
 #include "opened.h"
 
 extern const struct format fmt_tmh;
-
-enum { F5650, F5551, F4444, F8888, CLUT4, CLUT8, CLUT16, CLUT32, DXT1, DXT3, DXT5 };
-
-/* ---- building ---- */
-
-static void begin_bank(struct buf *b, uint32_t n)
-{
-	buf_str(b, ".TMH0.14");
-	put32(b, n);
-	put32(b, 0);
-}
-
-struct picture {
-	uint32_t format, w, h;
-	const void *pixels;                    /* NULL: noise */
-	size_t npixels;
-	uint32_t clut, entries;                /* colour format and number; 0 entries: no CLUT block */
-	const void *colours;                   /* NULL: noise */
-};
-
-static void add_image(struct buf *b, struct picture p)
-{
-	uint32_t each = p.clut == F8888 ? 4 : 2, pixels = 16 + (uint32_t)p.npixels;
-	uint32_t clut = p.entries ? 16 + p.entries * each : 0;
-
-	put32(b, 16 + pixels + clut);
-	put32(b, 0);
-	put32(b, 1);
-	put32(b, p.entries != 0);
-	put32(b, pixels);
-	put32(b, 1);
-	put32(b, p.format);
-	put32(b, p.w | p.h << 16);
-	if (p.pixels)
-		buf_add(b, p.pixels, p.npixels);
-	else
-		build_noise(b, p.npixels, p.format + p.w);
-	if (!p.entries)
-		return;
-	put32(b, clut);
-	put32(b, 2);
-	put32(b, p.clut);
-	put32(b, p.entries);
-	if (p.colours)
-		buf_add(b, p.colours, (size_t)p.entries * each);
-	else
-		build_noise(b, (size_t)p.entries * each, p.entries);
-}
 
 /* ---- an opened bank ---- */
 
@@ -166,7 +118,7 @@ static void test_documents(void **state)
 	       "swizzled: true  # derived\n"
 	       "palette_format: rgba5551  # derived\n"
 	       "palette_entries: 16  # derived\n"
-	       "palettes:  # derived\n"
+	       "palettes:\n"
 	       "- [[0, 0, 0, 0], [8, 0, 0, 0], [16, 0, 0, 0], [24, 0, 0, 0], [33, 0, 0, 0], [41, 0, 0, 0], "
 	       "[49, 0, 0, 0], [57, 0, 0, 0], [66, 0, 0, 255], [74, 0, 0, 255], [82, 0, 0, 255], [90, 0, 0, 255], "
 	       "[99, 0, 0, 255], [107, 0, 0, 255], [115, 0, 0, 255], [123, 0, 0, 255]]\n");
@@ -347,7 +299,7 @@ static void test_looked_up(void **state)
 	is_colour(img.rgba + 12, 9, 10, 11, 12);
 	doc_is(k.o, DOC_IMAGE, 0, "width: 2  # derived\nheight: 2  # derived\nformat: clut16  # derived\n"
 	       "swizzled: false  # derived\npalette_format: rgba8888  # derived\npalette_entries: 3  # derived\n"
-	       "palettes:  # derived\n- [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]\n");
+	       "palettes:\n- [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]\n");
 	close_opened(&k);
 
 	k = open_picture((struct picture){ CLUT32, 1, 2, clut32, 8, F8888, 3, colours });

@@ -1,6 +1,5 @@
 """Everything of the public corpus, mounted, extracted and verified; the checker is the corpus' own, check_mount.py."""
 import contextlib
-import importlib.util
 import io
 import json
 import multiprocessing
@@ -11,7 +10,7 @@ import struct
 import sys
 
 import lib
-from lib import CORPUS, SAMPLES, Mount, run
+from lib import CORPUS, SAMPLES, Mount, module, run
 
 SEEDS = (1, 2, 3, 4, 5)
 ARCHIVES = ('mhp2g', 'mhp3rd', 'mhfu', 'mhf2')
@@ -20,14 +19,6 @@ SKIP = 'glb'                                       # not shown yet
 MOUNT_EVERY = 12                                   # of the single files; with the first seed all of them
 PROCESSES = 2
 REAL_TABLE_FILES = 5955
-
-
-def module(name):
-    """One of the corpus' scripts."""
-    spec = importlib.util.spec_from_file_location(name, os.path.join(CORPUS, name + '.py'))
-    m = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(m)
-    return m
 
 
 def checked(root, expected, only):

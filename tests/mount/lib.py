@@ -8,6 +8,7 @@ sys.path.append(sys.path.pop(0))                   # copy.py here must not hide 
 
 import ctypes
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -178,6 +179,14 @@ def other(*args, limit=LIMIT, **kw):
 
 def unless(good, problem):
     return [] if good else [problem]
+
+
+def module(name):
+    """One of the corpus' scripts."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(CORPUS, name + '.py'))
+    m = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(m)
+    return m
 
 
 def need(*programs):

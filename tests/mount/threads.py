@@ -1,7 +1,11 @@
-"""Many readers at once, of a mount with little memory for what it decodes: all of them see what extract writes."""
+"""Many readers at once, of a mount with little memory for what it decodes: all of them see what extract writes; and beside
+writers, what was written."""
+import errno
+import functools
 import multiprocessing
 import os
 import random
+import re
 import sys
 import threading
 import time
@@ -170,5 +174,230 @@ def corpus(t):
         hammer(t, 'mhfu', os.path.join(where, 'mhfu', 'DATA.BIN'))
 
 
+# ---------------------------------------------------------------- with writers
+
+WRITE_SECONDS = 60 if 'tsan' in lib.SANITIZERS or os.environ.get('MODELFS_LONG') == '1' else 15
+
+
+class Work(threading.Thread):
+    """Does one step after the other until time is up."""
+
+    def __init__(self, name, step, until, problems):
+        super().__init__(name=name, daemon=True)
+        self.step, self.until, self.problems, self.done = step, until, problems, 0
+
+    def run(self):
+        while time.monotonic() < self.until and len(self.problems) < 20:
+            try:
+                self.problems += [f'{self.name}: {x}' for x in self.step() or []]
+            except Exception as e:
+                self.problems.append(f'{self.name}: {e!r}')
+            self.done += 1
+
+
+class Target:
+    """A file that one thread saves; the texts are such as the file reads as once they are saved."""
+
+    def __init__(self, root, path, texts):
+        self.root, self.path, self.texts, self.last, self.turn = root, path, texts, None, 0
+
+    def next(self):
+        self.turn += 1
+        return self.texts(self.turn) if callable(self.texts) else self.texts[self.turn % len(self.texts)]
+
+    def save(self):
+        text = self.next()
+        with open(os.path.join(self.root, self.path), 'r+b' if self.turn % 3 == 0 else 'wb', buffering=0) as f:
+            f.write(text)
+            f.truncate()
+            os.fsync(f.fileno())
+            self.last = text
+
+    def rename_over(self):
+        text, temporary = self.next(), os.path.join(self.root, self.path + '.tmp~')
+        with open(temporary, 'wb') as f:
+            f.write(text)
+        os.rename(temporary, os.path.join(self.root, self.path))
+        self.last = text
+
+    def rename_while_writing(self):
+        """What is written through the temporary file goes to the view once that has its name."""
+        text, temporary = self.next(), os.path.join(self.root, self.path + '.new~')
+        with open(temporary, 'w+b', buffering=0) as f:
+            os.pwrite(f.fileno(), text, 0)
+            writer = threading.Thread(target=lambda: [os.pwrite(f.fileno(), text, 0) + len(os.pread(f.fileno(), 99, 0))
+                                                      for _ in range(20)])
+            writer.start()
+            os.rename(temporary, os.path.join(self.root, self.path))
+            self.last = text
+            writer.join()
+            os.fsync(f.fileno())
+
+
+def saved_as(t, path, text):
+    """How a text reads once it is saved."""
+    archive = t.file('put.bin', read(t.demo))
+    for args in (('put', archive, path, t.file('text', text)), ('cat', archive, path)):
+        r = lib.run(*args)
+        if r.returncode:
+            raise RuntimeError(f'{args}: {r.stderr}')
+    return r.stdout
+
+
+def two_texts(t, path, old, new):
+    text = read(t.tree, path)
+    if text.replace(old, new) == text:
+        raise RuntimeError(f'{path} has no {old!r}')
+    return [text, saved_as(t, path, text.replace(old, new))]
+
+
+def scratch_step(folder, rng):
+    """Its own files in memory, made, changed, renamed, removed."""
+    def step():
+        a, b, data = os.path.join(folder, 'one~'), os.path.join(folder, 'two~'), rng.randbytes(rng.randrange(20000))
+        with open(a, 'wb') as f:
+            f.write(data)
+        with open(a, 'r+b') as f:
+            os.rename(a, b)
+            f.seek(len(data))
+            f.write(b'end')
+        got = read(b)
+        os.unlink(b)
+        return lib.unless(got == data + b'end' and not os.path.exists(b), f'scratch: {len(got)} of {len(data) + 3} bytes')
+    return step
+
+
+def refused_step(root, path, text):
+    """A text that is refused, then one that is not."""
+    bad, folder = text.replace(b'colour:', b'color:'), os.path.dirname(os.path.join(root, path))
+    whole = os.path.join(root, path)
+
+    def step():
+        out = []
+        try:
+            with open(whole, 'wb', buffering=0) as f:
+                f.write(bad)
+                try:
+                    os.fsync(f.fileno())
+                    out.append('a wrong key is accepted')
+                except OSError as e:
+                    out += lib.unless(e.errno == errno.EINVAL, repr(e))
+        except OSError:
+            pass                                   # of close, which says it again
+        out += lib.unless(read(whole + '.rejected') == bad, 'the refused text is not kept')
+        out += lib.unless(b'color' in read(folder, 'errors.txt'), 'errors.txt does not say why')
+        # A close returns before the file is released.
+        out += lib.unless(lib.wait_for(lambda: read(whole) == text, 1), 'the old text does not show')
+        with open(whole, 'wb') as f:
+            f.write(text)
+        return out + lib.unless(not os.path.exists(whole + '.rejected'), 'the refused text is still there')
+    return step
+
+
+def passing(path):
+    """What may be gone by the time somebody looks: scratch files, and the gap behind a clip that grows and shrinks."""
+    return path.endswith(('~', '.rejected', 'errors.txt')) or '00016.pac/03.anm/raw/gap-' in path
+
+
+def read_step(root, rng, allowed, open_files):
+    """Reads all views of a folder again and again, also through files that stay open."""
+    folders = ('00008.pac', '00012.pac', '00016.pac', '00017.pmo', '00018.ahi', '')
+
+    def step():
+        out, at = [], rng.choice(folders)
+        paths = lib.files(os.path.join(root, at)) if at else ['00000.bin']
+        for p in rng.sample(paths, min(len(paths), 25)):
+            path = os.path.join(at, p)
+            if passing(path):
+                continue
+            f = open_files.get(path) or open(os.path.join(root, path), 'rb', buffering=0)
+            f.seek(0)
+            if rng.random() < 0.3:
+                os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            got = f.read()
+            # While it is written it may be cut, or have the end of the longer text from before, as on any file system.
+            got = got.rstrip(b'\0')
+            if path in allowed and not any(v.startswith(got) or got.startswith(v) for v in allowed[path]):
+                out.append(f'{path}: a text that nobody wrote: {got[:200]!r}')
+            if rng.random() < 0.5 and len(open_files) < 30:
+                open_files[path] = f
+            else:
+                open_files.pop(path, None)
+                f.close()
+        return out
+    return step
+
+
+def walk_step(root):
+    def step():
+        code, text = lib.other('ls', '-lR', root, limit=600)
+        bad = [x for x in text.splitlines() if x.startswith('ls:') and not passing(re.sub(r": [A-Z].*|'", '', x[3:]))]
+        return bad[:3] or lib.unless(len(text.splitlines()) > 150, f'ls -lR: {code}, {text[-200:]}')
+    return step
+
+
+def writers(t):
+    """Threads that save different files of the same and of other models, beside threads that read all of them."""
+    rng, problems = random.Random(SEED), []
+    gap = '00018.ahi/raw/gap-0000044c.bin'
+    clip = '00016.pac/03.anm/clips/000.yaml'
+    material = b'colour: [255, 255, 255, 255]'
+    texts = {
+        '00012.pac/00.pmo/materials.yaml': two_texts(t, '00012.pac/00.pmo/materials.yaml', material, b'colour: [1, 2, 3, 4]'),
+        '00016.pac/01.pmo/materials.yaml': two_texts(t, '00016.pac/01.pmo/materials.yaml', material, b'colour: [5, 6, 7, 8]'),
+        clip: two_texts(t, clip, b'    - [0, 60, 31, 31]\n', b'    - [0, 60, 31, 31]\n    - [9, 61, 0, 0]\n    - [8, 62, 0, 0]\n'),
+        '00008.pac/00.pac/00.pmo/materials.yaml': two_texts(t, '00008.pac/00.pac/00.pmo/materials.yaml', b'[127, 127, 127, 0]',
+                                                            b'[9, 9, 9, 9]'),
+        '00012.pac/01.tmh/0.png': [read(t.tree, '00012.pac/01.tmh/0.png')],
+    }
+    first = read(t.demo)
+    archive = t.file('DATA.BIN', first)
+    m = Mount(t, archive, f'cache={CACHE}')
+    with m:
+        root = m.point
+        targets = {p: Target(root, p, v) for p, v in texts.items()}
+        targets[gap] = Target(root, gap, lambda _, n=len(read(t.tree, gap)): rng.randbytes(n))
+        targets['00000.bin'] = Target(root, '00000.bin', lambda _: rng.randbytes(rng.randint(1, 2048)))
+        refused = '00017.pmo/materials.yaml'
+        allowed = {**texts, refused: [read(t.tree, refused)]}
+        allowed[refused].append(allowed[refused][0].replace(b'colour:', b'color:'))
+        ways = {'00016': Target.rename_over, '00008': Target.rename_while_writing}
+        steps = [('save ' + p, functools.partial(Target.save if p == clip else ways.get(p[:5], Target.save), x))
+                 for p, x in targets.items()]
+        allowed = {p: v for p, v in allowed.items() if len(v[0]) < 4096}       # one page, so no mixture of two texts
+        kept = [{} for _ in range(3)]
+        steps += [(f'read {i}', read_step(root, random.Random(i), allowed, kept[i])) for i in range(len(kept))]
+        steps += [('scratch', scratch_step(os.path.join(root, '00012.pac/00.pmo'), random.Random(9))),
+                  ('refused', refused_step(root, refused, allowed[refused][0])), ('ls -lR', walk_step(root))]
+        until = time.monotonic() + WRITE_SECONDS
+        work = [Work(name, step, until, problems) for name, step in steps]
+        for w in work:
+            w.start()
+        end = until + 60 * SLOW
+        for w in work:
+            w.join(max(0.1, end - time.monotonic()))
+        hang = [w.name for w in work if w.is_alive()]
+        if not t.none(hang, 'nobody waits for ever'):
+            m.process.kill()
+            return
+        for f in [f for x in kept for f in x.values()]:
+            f.close()
+        alive = m.process.poll() is None
+        t.none(problems, f'{len(work)} threads, {sum(w.done for w in work)} steps')
+        by_path = {p: read(root, p) for p in targets}
+    t.ok(alive and m.code == 0, 'the daemon lives', m.log[-300:])
+    t.none([f'{w.name}: {w.done}' for w in work if w.done < 3], 'each came to its turn')
+    bad = []
+    for p, x in targets.items():
+        stored = lib.run('cat', archive, p).stdout
+        bad += lib.unless(by_path[p] == stored == x.last, f'{p}: {len(x.last)} bytes saved, {len(by_path[p])} by path, '
+                          f'{len(stored)} in the archive')
+    t.none(bad, 'all that was saved is there')
+    r = lib.run('verify', archive)
+    t.ok(r.returncode == 0, 'verify', r.stderr[-300:])
+    r = lib.run('undo', archive, '1000000')
+    t.ok(r.returncode == 0 and read(archive) == first, 'undo brings back the first bytes', r.stderr[-300:])
+
+
 if __name__ == '__main__':
-    lib.main(first_look, demo, corpus, under_load, needs_fuse=True)
+    lib.main(first_look, demo, corpus, under_load, writers, needs_fuse=True)

@@ -1,0 +1,41 @@
+/* Entries in memory that are edited: opened over a plan, with some room behind them to grow into. What goes wrong where
+ * a test does not expect it fails the test. */
+#ifndef MODELFS_TESTS_EDITED_H
+#define MODELFS_TESTS_EDITED_H
+
+#include "format.h"
+#include "plan.h"
+
+struct edited {
+	struct surroundings around;            /* first */
+	const struct format *format;
+	uint8_t *bytes[2], *was[2];            /* part 0 the entry, 1 what lies behind it; was: as they were at first */
+	uint64_t size[2], room[2];             /* of the entry now; and the most it may grow to */
+	uint64_t size_was[2];
+	struct source *memory[2];
+	struct plan plan[2];
+	struct object *o;
+	char said[2048];                       /* lines of object_say() */
+	char why[240];                         /* of the last error */
+};
+
+/* behind may be NULL. room: how long the part may become at most, its size at least. */
+void edited_open(struct edited *k, const struct format *f, const void *p, size_t n, size_t room);
+void edited_open_behind(struct edited *k, const struct format *f, const void *p, size_t n, size_t room,
+			const void *behind, size_t nbehind, size_t behind_room);
+/* What was written so far becomes the bytes of the entry, and the object is opened anew. How many bytes differ from
+ * before this call (bytes that are new count). */
+size_t edited_settle(struct edited *k);
+void edited_close(struct edited *k);
+
+/* Applies YAML text to a document the way a save does: value by value, then doc_put() on the object opened anew, then
+ * settles. 0, or the error with its text in k->why; then nothing has changed. */
+int edited_yaml(struct edited *k, unsigned kind, uint32_t index, const char *text);
+/* OBJ and weights, likewise. */
+int edited_obj(struct edited *k, uint32_t mesh, const char *text);
+int edited_weights(struct edited *k, uint32_t mesh, const char *text);
+int edited_image(struct edited *k, uint32_t i, const struct geo_image *img);
+/* The bytes [at, at + n) of a part differ from the first ones, and no others do. */
+void edited_only(const struct edited *k, unsigned part, uint64_t at, uint64_t n);
+
+#endif
