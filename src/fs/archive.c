@@ -374,6 +374,8 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 		return err_nomem(e);
 	a->want = opt->write;
 	a->noundo = opt->noundo;
+	a->hold = opt->hold;
+	a->hold_ctx = opt->hold_ctx;
 	a->place.io = opt->io ? opt->io : &io_system;
 	a->place.ctx = opt->io_ctx;
 	a->place.dir = a->s.fd = -1;

@@ -35,6 +35,10 @@ struct archive_options {
 	bool noundo;
 	const struct io_ops *io;               /* NULL: io_system */
 	void *io_ctx;
+	/* Called in a commit when all is prepared, right before the first byte of the archive changes: from then on
+	 * nobody may read until archive_commit() has returned. NULL: nobody reads anyway. */
+	void (*hold)(void *ctx);
+	void *hold_ctx;
 };
 
 /* Opens path, which is a regular file or a block device. Reading never fails because writing cannot be had: a file,
@@ -62,6 +66,8 @@ int archive_fd(const struct archive *a);       /* for reading; -1 while a journa
  * change of a program that does not lock may go unseen. A thread gives it back, so do not fork behind the first call. */
 int archive_read_begin(struct archive *a, bool *changed, struct err *e);
 void archive_read_end(struct archive *a);
+/* While `alone`, reading starts no thread, which a fork would lose; then each archive_read_end() gives the lock back. */
+void archive_read_alone(struct archive *a, bool alone);
 /* Looks at the path again: another file there is opened (and locked) instead, a changed one gets a new stamp and
  * source. The caller sees to it that nobody is inside. On an error everything stays as it was, and a
  * reader hears of the next change only. */

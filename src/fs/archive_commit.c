@@ -164,6 +164,8 @@ int archive_do(struct archive *a, struct job *job, struct err *e)
 	else
 		rc = write_down(a, job, &j, &point, &why);
 	if (!rc) {
+		if (a->hold)
+			a->hold(a->hold_ctx);
 		rc = archive_settle(a, &j, job->from, &why);
 		job->from = -1;
 	}

@@ -34,6 +34,8 @@ struct archive {
 	struct place place;
 	char *path, *dir;                      /* absolute, without symbolic links */
 	bool want, noundo, dir_synced;         /* dir_synced: place.dir can be synced */
+	void (*hold)(void *ctx);               /* archive_options */
+	void *hold_ctx;
 	struct state s;
 	pthread_mutex_t mutex;                 /* readers: */
 	pthread_cond_t empty, taken;
@@ -43,6 +45,7 @@ struct archive {
 	struct timespec since;
 	pthread_t warden;                      /* gives the lock back when nobody comes any more */
 	bool guarded, awake, stop;             /* there is one; it looks without being called; it is to end */
+	bool alone;                            /* none is to be started */
 };
 
 void archive_read_init(struct archive *a);

@@ -87,6 +87,11 @@ void archive_read_init(struct archive *a)
 	pthread_condattr_destroy(&attr);
 }
 
+void archive_read_alone(struct archive *a, bool alone)
+{
+	a->alone = alone;
+}
+
 void archive_read_stop(struct archive *a)
 {
 	pthread_mutex_lock(&a->mutex);
@@ -118,7 +123,7 @@ static int take_lock(struct archive *a, struct err *e)
 	a->changed |= !stamp_equal(&now, &a->s.journal, false);
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &a->since);
 	a->held = true;
-	if (!a->awake && (a->guarded || start_warden(a))) {
+	if (!a->alone && !a->awake && (a->guarded || start_warden(a))) {
 		a->awake = true;
 		pthread_cond_signal(&a->taken);
 	}

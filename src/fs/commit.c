@@ -203,20 +203,23 @@ static int check_files(struct save *s, struct err *e)
 	return rc;
 }
 
+/* When it fails halfway, the archive reads as if it had not, through its journal. */
 static int commit_file(struct save *s, unsigned file, struct err *e)
 {
 	struct tree *t = s->t;
 	const struct plan *plan = edit_plan(s->ed, file);
-	int rc;
+	int rc = archive_commit(t->file[file].archive, plan, (char *)s->path.p, log_progress, t, e);
 
-	pthread_rwlock_wrlock(&t->state);
-	rc = archive_commit(t->file[file].archive, plan, (char *)s->path.p, log_progress, t, e);
-	if (!rc) {
-		t->commits++;
-		tree_refresh(t, file, plan, &s->ids);
-	} else if (rc == -ESTALE) {
+	if (!t->held && rc == -ESTALE) {
+		pthread_rwlock_wrlock(&t->state);
 		look_again(s, file);
+		pthread_rwlock_unlock(&t->state);
 	}
+	if (!t->held)
+		return rc;
+	t->commits += !rc;
+	tree_refresh(t, file, plan, &s->ids);
+	t->held = false;
 	pthread_rwlock_unlock(&t->state);
 	return rc;
 }

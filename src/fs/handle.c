@@ -227,13 +227,19 @@ static int renew(struct handle *h, uint32_t gen)
 	drop_contents(&fresh);
 	/* A kernel that gets less than it asked for corrects the size it knows; where there is more, it has to ask. */
 	if (longer)
-		tree_changed(t, n);
+		tree_found_longer(t, n);
 	return 0;
 }
 
+/* Beside another process that saves, a text is read as it was when it was opened: the kernel knows the size of one
+ * version only, and part of the next one would be neither. */
 static int keep_fresh(struct handle *h)
 {
-	uint32_t gen = atomic_load_explicit(&h->node.unit->gen, memory_order_acquire);
+	uint32_t gen;
+
+	if (h->text && !h->tree->writable)
+		return 0;
+	gen = atomic_load_explicit(&h->node.unit->gen, memory_order_acquire);
 
 	return atomic_load_explicit(&h->gen, memory_order_acquire) == gen ? 0 : renew(h, gen);
 }

@@ -232,6 +232,7 @@ static int run_mount(const struct command *self, int argc, char **argv)
 	/* A worker's arena of its own costs more memory than it saves time: rendering allocates little and rarely. */
 	mallopt(M_ARENA_MAX, 2);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);    /* what is large goes back to the system when it is freed */
+	mallopt(M_TRIM_THRESHOLD, 2 << 20);    /* a save opens the archive's table again and again */
 	parsed = fuse_opt_parse(&args, &o, option_table, take_option);
 	if (!parsed && o.help) {
 		printf("usage: modelfs %s %s\n%s\n", self->name, self->synopsis, self->help);

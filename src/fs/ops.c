@@ -87,6 +87,13 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->time_gran = 1;
 }
 
+/* Where another process saves, sizes of open files are those of the version they read: the kernel must not remember one
+ * for all. */
+static double attr_ttl(const struct mount *m, bool dir)
+{
+	return !dir && tree_is_shared(m->tree) ? 0 : TTL;
+}
+
 /* Names of files may be swapped by renaming at any time where there are writers: then the kernel asks for each. */
 void fill_entry(const struct mount *m, struct node n, struct fuse_entry_param *e)
 {
@@ -94,7 +101,7 @@ void fill_entry(const struct mount *m, struct node n, struct fuse_entry_param *e
 
 	node_attr(m->tree, n, true, &a);
 	*e = (struct fuse_entry_param){
-		.ino = node_id(n), .attr_timeout = TTL, .entry_timeout = m->writable && !a.dir ? 0 : TTL
+		.ino = node_id(n), .attr_timeout = attr_ttl(m, a.dir), .entry_timeout = m->writable && !a.dir ? 0 : TTL
 	};
 	fill_stat(m, &a, &e->attr);
 	if (n.scratch)
@@ -142,9 +149,11 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 	if (there)
 		fill_entry(m, n, &e);
+	if (there && !m->writable && fi && fi->fh)
+		e.attr.st_size = (off_t)handle_size((struct handle *)(uintptr_t)fi->fh);
 	tree_leave(t);
 	if (there)
-		fuse_reply_attr(req, &e.attr, TTL);
+		fuse_reply_attr(req, &e.attr, e.attr_timeout);
 	else
 		fuse_reply_err(req, ESTALE);
 }
@@ -188,7 +197,7 @@ static int list_entry(void *ctx, const struct node_entry *entry)
 	struct listing *l = ctx;
 	struct fuse_entry_param e = {
 		.attr = { .st_ino = entry->ino, .st_mode = entry->dir ? S_IFDIR : S_IFREG },
-		.attr_timeout = TTL, .entry_timeout = l->m->writable && !entry->dir ? 0 : TTL
+		.attr_timeout = attr_ttl(l->m, entry->dir), .entry_timeout = l->m->writable && !entry->dir ? 0 : TTL
 	};
 	struct node_attr a;
 	size_t n;

@@ -206,7 +206,7 @@ static int make_node(struct tree *t, struct node dir, const char *name, mode_t m
 	s = scratch_find(t, dir, name);
 	if (s)
 		return -EEXIST;
-	if (scratch_refused(t, dir, name)) {
+	if (scratch_refused(dir, name)) {
 		struct err why;
 
 		err_set(&why, EPERM, "%s: no such file can be added: it would exist in memory only", name);
@@ -374,7 +374,7 @@ static int view_away(struct tree *t, struct renaming *r)
 	uint8_t piece[16384];
 	int got = 0, rc;
 
-	if (scratch_refused(t, r->dir, r->name) || (r->to.unit && !r->to.scratch))
+	if (scratch_refused(r->dir, r->name) || (r->to.unit && !r->to.scratch))
 		return -EPERM;
 	rc = node_open(t, r->from, &h, NULL);
 	rc = rc ? rc : scratch_new(t, r->dir, r->name, &s);
@@ -408,7 +408,7 @@ static int rename_in_tree(struct tree *t, struct renaming *r, unsigned flags)
 		return node_writable(t, r->from) ? view_away(t, r) : -EACCES;
 	if (r->to.unit && !r->to.scratch)
 		return node_writable(t, r->to) ? 1 : -EACCES;
-	if (scratch_refused(t, r->dir, r->name))
+	if (scratch_refused(r->dir, r->name))
 		return -EPERM;
 	return scratch_rename(t, r->from.scratch, r->dir, r->name);
 }
@@ -449,7 +449,9 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t t
 		s = scratch_ref(r.from.scratch);
 	tree_leave(t);
 	if (view) {
-		rc = save_over(t, s, view);
+		/* The second try would save what was made for another archive. */
+		rc = s->stale ? -ESTALE : save_over(t, s, view);
+		s->stale = !s->stale && rc == -ESTALE;
 		scratch_put(t, s);
 		handle_put(view);
 	}

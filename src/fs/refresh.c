@@ -102,6 +102,24 @@ void tree_found(struct tree *t, struct buf *ids)
 	buf_free(ids);
 }
 
+/* A kernel that asks for a file's size does not believe the answer when it hears of a change meanwhile. */
+void tree_found_longer(struct tree *t, struct node n)
+{
+	uint64_t id = node_id(n), *open;
+	size_t left = 0;
+
+	tree_changed(t, n);
+	pthread_mutex_lock(&t->lock);
+	tell_changed(t, &t->found);
+	buf_free(&t->found);
+	open = (uint64_t *)(void *)t->found_open.p;
+	for (size_t i = 0; i < t->found_open.len / 8; i++)
+		if (open[i] != id)
+			open[left++] = open[i];
+	t->found_open.len = left * 8;
+	pthread_mutex_unlock(&t->lock);
+}
+
 bool tree_has_found(const struct tree *t)
 {
 	return atomic_load_explicit(&t->untold, memory_order_relaxed);

@@ -347,16 +347,15 @@ static bool is_temporary(const char *name)
 	return *name == '.' || *name == '#' || *name == '~' || name[n - 1] == '~' || name[n - 1] == '#';
 }
 
-bool scratch_refused(struct tree *t, struct node dir, const char *name)
+bool scratch_refused(struct node dir, const char *name)
 {
 	const char *dot = strrchr(name, '.');
 	const struct unit *u = dir.unit;
 
 	if (is_temporary(name) || !dot || !dot[1])
 		return false;
-	if (is_view_extension(dot + 1))
+	if (is_view_extension(dot + 1) || (dir_kind(dir) == LEAF_TOP && !strcmp(name, ERRORS_NAME)))
 		return true;
-	(void)t;
 	for (uint32_t i = 0; !dir.local && i < u->nkids; i++)
 		if (!strcasecmp(dot + 1, u->kids[i].ext))
 			return true;

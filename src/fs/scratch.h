@@ -15,6 +15,7 @@ struct scratch {
 	uint8_t dir;                           /* enum leaf_dir */
 	bool linked;                           /* has a name; else it lasts while it is open */
 	bool rejected;                         /* made by modelfs */
+	bool stale;                            /* renaming it was answered ESTALE, and the kernel will try once more */
 	uint64_t refs;                         /* one for the name, one per handle, one per lookup the kernel made */
 	struct node became;                    /* the view that it was renamed onto; unit NULL: none */
 	uint32_t mode, uid, gid;
@@ -52,7 +53,7 @@ void scratch_accept(struct tree *t, struct node n);
 void scratch_close_all(struct tree *t);
 
 /* Whether a new file of that name would be lost where the user does not expect it: views have that extension. */
-bool scratch_refused(struct tree *t, struct node dir, const char *name);
+bool scratch_refused(struct node dir, const char *name);
 
 #define GHOST_SECONDS 5
 void ghost_add(struct tree *t, struct node n);

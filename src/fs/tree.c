@@ -35,9 +35,57 @@ static int64_t file_time(const struct tree *t, unsigned file)
 	return m->tv_sec < YEAR_1980 ? YEAR_1980 * SECOND : m->tv_sec * SECOND + m->tv_nsec;
 }
 
+/* Those who read go on while a commit is prepared, and wait only while bytes change. */
+static void hold(void *ctx)
+{
+	struct tree *t = ctx;
+
+	pthread_rwlock_wrlock(&t->state);
+	t->held = true;
+}
+
+static _Thread_local unsigned inside;          /* files this thread has begun to read, a bit each */
+
+/* Before there are threads: a file is read while nobody commits to it, as it is now. */
+static void begin_alone(struct tree *t, unsigned file)
+{
+	struct archive *a = t->file[file].archive;
+	struct buf ids = { 0 };
+	bool changed;
+
+	archive_read_alone(a, true);
+	if (archive_read_begin(a, &changed, NULL))
+		return;
+	if (changed) {
+		archive_read_end(a);
+		if (!archive_refresh(a, NULL))
+			tree_refresh(t, file, NULL, &ids);
+		buf_free(&ids);
+		if (archive_read_begin(a, &changed, NULL))
+			return;
+	}
+	inside |= 1u << file;
+}
+
+static void end_reading(struct tree *t)
+{
+	for (unsigned i = 0; inside; i++) {
+		if (inside & 1u << i)
+			archive_read_end(t->file[i].archive);
+		inside &= ~(1u << i);
+	}
+}
+
+static void end_alone(struct tree *t)
+{
+	end_reading(t);
+	for (unsigned i = 0; i < t->nfiles; i++)
+		archive_read_alone(t->file[i].archive, false);
+}
+
 static int open_archive(struct tree *t, const char *path, unsigned file, struct err *e)
 {
-	struct archive_options opt = { .write = t->writable, .noundo = t->noundo };
+	struct archive_options opt = { .write = t->writable, .noundo = t->noundo, .hold = hold, .hold_ctx = t };
 
 	return archive_open(path, &opt, &t->file[file].archive, e);
 }
@@ -119,6 +167,7 @@ static int find_companions(struct tree *t, struct unit *root, struct err *e)
 
 		if ((*f)->role <= ROLE_MODEL || root->mate[(*f)->role] || tree_file_beside(t, (*f)->ext, &file))
 			continue;
+		begin_alone(t, file);
 		src = archive_source(t->file[file].archive);
 		if (recognise(src, t->name, NULL) != *f)
 			continue;
@@ -148,6 +197,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 		if (rc)
 			return rc;
 	}
+	begin_alone(t, 0);
 	src = archive_source(t->file[0].archive);
 	f = recognise(src, t->name, e);
 	if (!f)
@@ -195,6 +245,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	slash = strrchr(t->path, '/');
 	t->name = slash ? slash + 1 : t->path;
 	rc = open_root(t, opt, e);
+	end_alone(t);
 	if (rc) {
 		tree_close(t);
 		return rc;
@@ -262,18 +313,12 @@ bool tree_writable(const struct tree *t, const char **why)
 	return archive_writable(t->file[0].archive, why);
 }
 
-/* ---- entering ---- */
-
-static _Thread_local unsigned inside;          /* files this thread has begun to read, a bit each */
-
-static void end_reading(struct tree *t)
+bool tree_is_shared(const struct tree *t)
 {
-	for (unsigned i = 0; inside; i++) {
-		if (inside & 1u << i)
-			archive_read_end(t->file[i].archive);
-		inside &= ~(1u << i);
-	}
+	return atomic_load_explicit(&t->shared, memory_order_relaxed);
 }
+
+/* ---- entering ---- */
 
 /* Whether what is known of the files is still true. What cannot be locked is read all the same: then there is no writer,
  * or none that can be told of. */
@@ -293,6 +338,7 @@ static void refresh_all(struct tree *t)
 	struct buf ids = { 0 };
 
 	pthread_rwlock_wrlock(&t->state);
+	atomic_store(&t->shared, true);
 	for (unsigned i = 0; i < t->nfiles; i++)
 		if (!archive_refresh(t->file[i].archive, NULL))
 			tree_refresh(t, i, NULL, &ids);
@@ -339,7 +385,10 @@ void tree_changed(struct tree *t, struct node n)
 
 void tree_warm(struct tree *t)
 {
+	for (unsigned i = 0; i < t->nfiles; i++)
+		begin_alone(t, i);
 	unit_fill(t, unit_at(t, 0), NULL);
+	end_alone(t);
 }
 
 struct node tree_root(struct tree *t)

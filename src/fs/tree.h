@@ -6,10 +6,9 @@
  * name of its own: names are printed from kind and number. So the nodes of a large archive, a million and more, cost
  * about as much as one picture, and a walk over all of them renders nothing.
  *
- * A node is a unit and a local. Its number (node_id) is the FUSE inode, and stays that node's when others of the unit come
- * or go, although locals count anew then; st_ino is a hash of the path, so that it is
- * the same after a remount. Directory positions are positions in the listing. Any function may be called on any
- * thread. */
+ * A node is a unit and a local. Its number (node_id) is the FUSE inode, and stays that node's when others of the unit
+ * come or go, although locals count anew then; st_ino is a hash of the path, so that it is the same after a remount.
+ * Directory positions are positions in the listing. Any function may be called on any thread. */
 #ifndef MODELFS_TREE_H
 #define MODELFS_TREE_H
 
@@ -55,6 +54,9 @@ const char *tree_path(const struct tree *t);
 int tree_fd(const struct tree *t);             /* of SOURCE, for statfs */
 /* Whether files can be written; if not although it was asked for, *why (may be NULL) says why. */
 bool tree_writable(const struct tree *t, const char **why);
+
+/* Whether another process has changed the archive while it was open for reading. */
+bool tree_is_shared(const struct tree *t);
 
 /* Around everything that looks at the tree beside a writer, this process's or another's: nothing changes between the two.
  * Not to be nested. */

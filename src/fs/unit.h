@@ -119,6 +119,8 @@ struct tree {
 	pthread_mutex_t lock;                  /* units, states, notes, open files; never held while reading or rendering */
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
+	_Atomic bool shared;                   /* another process changes the archive */
+	bool held;                             /* `state` is, by the commit under way; under `commit` */
 	struct draft *drafts;                  /* under lock */
 	struct scratch *scratch;
 	struct ghost *ghosts;
@@ -223,6 +225,8 @@ void tree_changed(struct tree *t, struct node n);
 void tree_tell(struct tree *t, struct buf *ids);
 /* Keeps them for tree_tell_found(), and frees them; with `state` held exclusively. */
 void tree_found(struct tree *t, struct buf *ids);
+/* n, open and being read, has more bytes than before: all of that is told now, and nothing more of n. */
+void tree_found_longer(struct tree *t, struct node n);
 
 /* names.c */
 int names_read(const char *path, struct names **out, struct err *e);

@@ -6,15 +6,19 @@ PLAIN.BIN      a DATA.BIN without encryption: as many plain files of the same si
 CODED.BIN      the same files, encrypted
 big.pmo        one model whose mesh 0 is a long text
 wide.pac       one model that shows 200 files
+EDIT.BIN       a copy of BIG.BIN, made anew each time
+EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
 """
 import array
 import io
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 
 BLOCK = 2048
 BIG_FILES, BIG_PAIRS, BIG_MB = 6602, 812, 500      # as mkbig writes them
@@ -85,6 +89,44 @@ class Inputs:
             out.append(at * BLOCK)
             at += blocks(size)
         return out
+
+    def edited(self):
+        """A copy to change, without what an earlier one has left beside it."""
+        for name in os.listdir(self.work):
+            if 'EDIT.BIN' in name:
+                os.unlink(self.path(name))
+        return shutil.copyfile(self.big(), self.path('EDIT.BIN'))
+
+    def big_text(self, where, modelfs=None):
+        """The first materials.yaml that has a colour, as a path below where: a mount point, or with modelfs an
+        archive."""
+        def names(path):
+            if not modelfs:
+                return sorted(os.listdir(os.path.join(where, path)))
+            return subprocess.run([modelfs, 'ls', where, path], check=True, stdout=subprocess.PIPE,
+                                  text=True).stdout.split()
+
+        def text(path):
+            if not modelfs:
+                with open(os.path.join(where, path)) as f:
+                    return f.read()
+            return subprocess.run([modelfs, 'cat', where, path], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+        for pac in names(''):
+            for model in names(pac) if pac.endswith('.pac') else []:
+                path = f'{pac}/{model}/materials.yaml'
+                if model.endswith('.pmo') and 'colour: [' in text(path):
+                    return path
+        raise RuntimeError('no model with materials')
+
+    def edited_zip(self, text):
+        path = self.path('EDIT.zip')
+        with open(self.big(), 'rb') as f, zipfile.ZipFile(path, 'w', zipfile.ZIP_STORED) as z:
+            for i, (at, size) in enumerate(zip(self.big_offsets(), self.big_sizes())):
+                f.seek(at)
+                z.writestr('%05d.pac' % i, f.read(size))
+            z.writestr('materials.yaml', text)
+        return path
 
     def twin_slots(self):
         """Blocks of every file of PLAIN.BIN and CODED.BIN; the last is the long one."""

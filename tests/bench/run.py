@@ -24,6 +24,7 @@ LIMITFS_OPTIONS = ['plus=2', 'keep=1', 'cdir=1', 'ttl=1', 'whole=0']      # what
 RANDOM_READS, TAIL_READS = 4000, 2000
 READ_SIZE = 131072
 SMALL_CACHE = 64                                                          # MiB, of the mount that reads everything
+SAVES = 20                                                                # in a round
 MODES = {'one CPU': 1, 'idle': None}
 
 
@@ -145,7 +146,7 @@ class Report:
         self.add(what, form % value, '', '', '<= ' + form % limit, value <= limit)
 
     def compare(self, what, mine, theirs, form, peer, least=None, most=None, scale=1):
-        """Medians, and the ratio that the target is about."""
+        """Medians, and the ratio that the target, if there is one, is about."""
         a, b = statistics.median(mine), statistics.median(theirs)
         target = '' if least is most else '>= %g' % least if most is None else '<= %g' % most
         ok = None if not target else a / b >= least if most is None else a / b <= most
@@ -181,8 +182,9 @@ class Bench:
         return path
 
     def mount(self, archive, *options):
-        more = ['-o', ','.join(options)] if options else []
-        return Mount(self.point, self.modelfs, 'mount', '-f', *more, archive, self.point)
+        """Read-only, unless 'rw' is among the options."""
+        how = options if 'rw' in options else ('ro', *options)
+        return Mount(self.point, self.modelfs, 'mount', '-f', '-o', ','.join(how), archive, self.point)
 
     def limitfs(self, archive, data):
         return Mount(self.other, self.inputs.limitfs(), archive, self.other, 'data=' + data, *LIMITFS_OPTIONS)
@@ -203,13 +205,16 @@ class Bench:
         offsets = ''.join('%d\n' % at for at in self.inputs.big_offsets())
         warm(archive)
         for mode in self.in_modes():
-            mine, floor = [], []
-            for _ in range(self.rounds):
+            mine, floor = {'ro': [], 'rw': []}, []
+            for i in range(self.rounds):
                 floor.append(0.010 + number(output(self.preads, 'at', archive, input=offsets), 's'))
-                mine.append(timed(self.modelfs, 'mount', archive, self.point) + timed('ls', self.point))
-                timed(self.modelfs, 'umount', self.point)
-            self.report.compare(f'mount to the end of the first ls, {mode}', mine, floor, '%.1f ms', '10 ms + preads',
-                                most=1, scale=1000)
+                for how in turned(mine, i):
+                    mine[how].append(timed(self.modelfs, 'mount', '-o', how, archive, self.point) +
+                                     timed('ls', self.point))
+                    timed(self.modelfs, 'umount', self.point)
+            for how, limit in (('ro', 1), ('rw', None)):
+                self.report.compare(f'mount -o {how} to the end of the first ls, {mode}', mine[how], floor, '%.1f ms',
+                                    '10 ms + preads', most=limit, scale=1000)
         self.cold_start(archive)
 
     def cold_start(self, archive):
@@ -217,7 +222,7 @@ class Bench:
         if shutil.which('strace'):
             log = self.inputs.path('strace.log')
             with Mount(self.point, 'strace', '-f', '-qq', '-e', 'trace=pread64', '-o', log,
-                       self.modelfs, 'mount', '-f', archive, self.point):
+                       self.modelfs, 'mount', '-f', '-o', 'ro', archive, self.point):
                 timed('ls', self.point)
             with open(log) as f:
                 calls = sum('pread64(' in line for line in f)
@@ -226,7 +231,7 @@ class Bench:
         for _ in range(3):
             self.fsbench('drop', archive)
             before = device_reads(archive)
-            took.append(timed(self.modelfs, 'mount', archive, self.point) + timed('ls', self.point))
+            took.append(timed(self.modelfs, 'mount', '-o', 'ro', archive, self.point) + timed('ls', self.point))
             reads.append((device_reads(archive) - before) / n)
             timed(self.modelfs, 'umount', self.point)
         self.report.add('the same, archive not in memory; reads of the device per entry',
@@ -248,11 +253,12 @@ class Bench:
             walks['walk after the kernel forgot all names'] = self.forgotten_walk
         for mode in self.in_modes():
             for what, walk in walks.items():
-                mine = walk(lambda: self.mount(archive, 'stats'))
                 theirs = walk(lambda: Mount(self.other, 'squashfuse_ll', '-f', image, self.other))
                 rate = lambda v: [len(names) / 1000 / t for t in v]
-                self.report.compare(f'find, {what}, {mode}', rate(mine), rate(theirs), '%.0f k nodes/s',
-                                    'squashfuse_ll', least=1)
+                for how, limit in (('ro', 1), ('rw', None)):
+                    mine = walk(lambda: self.mount(archive, how))
+                    self.report.compare(f'find -o {how}, {what}, {mode}', rate(mine), rate(theirs), '%.0f k nodes/s',
+                                        'squashfuse_ll', least=limit)
         with self.mount(archive, 'stats') as m:
             timed('find', m.point, '-type', 'f')
             rendered = int(re.search(r'rendered: (\d+)', m.close()).group(1))
@@ -300,15 +306,15 @@ class Bench:
                 'random 4 KiB reads': (self.read_random, '%.0f/s', dict(least=0.9))}
         for mode in self.in_modes():
             for what, (measure, form, target) in work.items():
-                got = {'modelfs': [], 'mmap': [], 'read': []}
+                got = {'ro': [], 'rw': [], 'mmap': [], 'read': []}
                 for i in range(self.rounds):
                     for who in turned(got, i):
-                        with self.mount(archive) if who == 'modelfs' else self.limitfs(archive, who) as m:
+                        with self.mount(archive, who) if who in ('ro', 'rw') else self.limitfs(archive, who) as m:
                             os.stat(os.path.join(m.point, self.inputs.long_name()))    # the table is read: see start()
                             got[who].append(measure(m.point))
-                for data in ('mmap', 'read'):
-                    self.report.compare(f'{what}, {mode}', got['modelfs'], got[data], form, f'limitfs data={data}',
-                                        **target)
+                for how, data in (('ro', 'mmap'), ('ro', 'read'), ('rw', 'mmap')):
+                    self.report.compare(f'{what}, -o {how}, {mode}', got[how], got[data], form, f'limitfs data={data}',
+                                        **target if how == 'ro' else {})
 
     def read_long(self, point):
         return number(self.fsbench('readseq', os.path.join(point, self.inputs.long_name()), str(READ_SIZE)), 'MB/s')
@@ -400,7 +406,147 @@ class Bench:
         os.sched_setaffinity(0, ALL_CPUS)
 
 
-SECTIONS = ['start', 'find', 'plain', 'coded', 'memory', 'model', 'text']
+    # ---- saving
+
+    def save(self):
+        archive = self.inputs.edited()
+        warm(archive)
+        with self.mount(archive, 'rw') as m:
+            edit = Edit(os.path.join(m.point, self.inputs.big_text(m.point)))
+            for mode in self.in_modes():
+                mine, new, same = [], [], []
+                for _ in range(SAVES * self.rounds):
+                    new.append(self.small_write(os.O_EXCL))
+                    same.append(self.small_write(0))
+                    mine.append(edit.save())
+                for what, reference, limit in (('new 4 KiB file', new, 6), ('4 KiB file that is there', same, None)):
+                    self.report.compare(f'one value saved, write to fsync, {mode}', mine, reference, '%.2f ms', what,
+                                        most=limit, scale=1000)
+            batches = []
+            for _ in range(self.rounds):
+                os.sync()
+                before = device_written(archive)
+                for _ in range(SAVES):
+                    edit.save()
+                os.sync()
+                batches.append((device_written(archive) - before) / SAVES / 1024)
+            self.report.at_most('written to the disk for it', min(batches), 64, '%.0f KiB')
+        self.save_zip(edit)
+
+    def small_write(self, flag):
+        """Seconds from write to fsync of 4 KiB."""
+        path = self.inputs.path('small')
+        if flag and os.path.exists(path):
+            os.unlink(path)
+        began = time.perf_counter()
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | flag)
+        os.pwrite(fd, os.urandom(4096), 0)
+        os.fsync(fd)
+        took = time.perf_counter() - began
+        os.close(fd)
+        return took
+
+    def save_zip(self, edit):
+        if not shutil.which('fuse-zip'):
+            self.report.add('the same in a zip', 'not measured: needs fuse-zip')
+            return
+        archive = self.inputs.edited_zip(edit.text)
+        warm(archive)
+        os.sync()
+        before = device_written(archive)
+        with Mount(self.other, 'fuse-zip', '-f', archive, self.other) as m:
+            began = time.perf_counter()
+            Edit(os.path.join(m.point, 'materials.yaml')).save()
+            m.close()
+            os.sync()
+            took = time.perf_counter() - began
+        self.report.add('the same in a zip of as many files with fuse-zip, until it is unmounted',
+                        '%.0f ms; %.0f KiB' % (took * 1000, (device_written(archive) - before) / 1024))
+
+    # ---- growing
+
+    def grow(self):
+        memory, took, copied, synced = [], [], [], []
+        for _ in range(min(self.rounds, 5)):
+            archive, copy = self.inputs.edited(), self.inputs.path('copy')
+            path, text = self.growing(archive)
+            warm(archive)
+            for seconds, command in ((took, None), (copied, 'cp')):
+                os.sync()
+                began = time.perf_counter()
+                if command:
+                    timed('cp', archive, copy)
+                    copied.append(time.perf_counter() - began)
+                    sync_file(copy)
+                    synced.append(time.perf_counter() - began)
+                else:
+                    memory.append(peak_memory([self.modelfs, 'put', '-g', archive, path, text]))
+                    took.append(time.perf_counter() - began)
+            os.unlink(copy)
+        for what, reference, limit in (('cp and fsync', synced, 2), ('cp alone', copied, None)):
+            self.report.compare('an entry that outgrows its slot: put -g', took, reference, '%.2f s', what, most=limit)
+        self.report.at_most('memory for that', max(memory), 24, '%.1f MiB')
+
+    def growing(self, archive):
+        """A path in the archive, and a file that is too long for its slot there."""
+        path = os.path.dirname(self.inputs.big_text(archive, self.modelfs)) + '/meshes/0.obj'
+        old = output(self.modelfs, 'cat', archive, path)
+        faces = [line for line in old.split('\n') if line.startswith('f ')]
+        text, times = self.inputs.path('longer.obj'), 2
+        while True:
+            with open(text, 'w') as f:
+                f.write(old + '\n'.join(faces * (times - 1)) + '\n')
+            if subprocess.run([self.modelfs, 'put', archive, path, text], capture_output=True).returncode:
+                return path, text
+            times *= 2
+
+
+class Edit:
+    """One value of a text, changed again and again."""
+
+    def __init__(self, path):
+        with open(path) as f:
+            self.path, self.text, self.value = path, f.read(), 0
+
+    def save(self):
+        """Seconds from write to fsync."""
+        self.value = self.value % 200 + 1
+        self.text = re.sub(r'colour: \[\d+', 'colour: [%d' % self.value, self.text, count=1)
+        data = self.text.encode()
+        fd = os.open(self.path, os.O_RDWR)
+        began = time.perf_counter()
+        os.pwrite(fd, data, 0)
+        os.ftruncate(fd, len(data))
+        os.fsync(fd)
+        took = time.perf_counter() - began
+        os.close(fd)
+        return took
+
+
+def sync_file(path):
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+
+
+def peak_memory(argv):
+    """MiB that a command had at most; looked at while it runs, because what wait() tells includes this process."""
+    p = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    most = 0
+    while p.poll() is None:
+        try:
+            with open(f'/proc/{p.pid}/status') as f:
+                most = max([most, *(int(n) for n in re.findall(r'^VmHWM:\s*(\d+)', f.read(), re.M))])
+        except OSError:
+            pass
+        time.sleep(0.005)
+    said = p.stderr.read().decode()
+    if p.returncode:
+        raise RuntimeError(f'{argv}: {said}')
+    return most / 1024
+
+
+SECTIONS = ['start', 'find', 'plain', 'coded', 'memory', 'model', 'text', 'save', 'grow']
 
 
 def turned(items, i):
@@ -416,11 +562,20 @@ def warm(path):
             pass
 
 
-def device_reads(path):
-    """Read requests the device of a file has completed so far."""
+def device_stat(path):
     dev = os.stat(path).st_dev
     with open(f'/sys/dev/block/{os.major(dev)}:{os.minor(dev)}/stat') as f:
-        return int(f.read().split()[0])
+        return [int(n) for n in f.read().split()]
+
+
+def device_reads(path):
+    """Read requests the device of a file has completed so far."""
+    return device_stat(path)[0]
+
+
+def device_written(path):
+    """Bytes the device of a file has written so far, for whomever."""
+    return device_stat(path)[6] * 512
 
 
 def main():

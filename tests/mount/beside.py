@@ -132,12 +132,16 @@ class Known:
         return ended(run('info', self.archive)), None
 
     def mounted(self, point):
-        """Now and then without the kernel's copy."""
+        """Now and then without the kernel's copy. Who reads while the file changes may get some of both."""
         fd = os.open(os.path.join(point, YAML), os.O_RDONLY)
         if time.monotonic_ns() & 1 << 20:
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         with open(fd, 'rb') as f:
-            return self.text(f.read())
+            before = os.fstat(fd)
+            text = f.read()
+            after = os.fstat(fd)
+        same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+        return self.text(text) if same else ('', None)
 
 
 def whole(t):

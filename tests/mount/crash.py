@@ -33,7 +33,8 @@ PLAIN = '00000.bin'
 def png(width, height, pixels):
     """Three bytes per pixel."""
     rows = b''.join(b'\0' + pixels[3 * width * y:3 * width * (y + 1)] for y in range(height))
-    chunks = ((b'IHDR', struct.pack('>2I5B', width, height, 8, 2, 0, 0, 0)), (b'IDAT', zlib.compress(rows)), (b'IEND', b''))
+    head = struct.pack('>2I5B', width, height, 8, 2, 0, 0, 0)
+    chunks = ((b'IHDR', head), (b'IDAT', zlib.compress(rows)), (b'IEND', b''))
     return b'\x89PNG\r\n\x1a\n' + b''.join(
         struct.pack('>I', len(body)) + tag + body + struct.pack('>I', zlib.crc32(tag + body)) for tag, body in chunks)
 
@@ -68,9 +69,11 @@ def texts(tree, rng):
     while True:
         turn += 1
         kinds = [
-            (MATERIALS, other_materials(read(tree, MATERIALS), rng)), (PICTURE, other_picture(read(tree, PICTURE), rng)),
+            (MATERIALS, other_materials(read(tree, MATERIALS), rng)),
+            (PICTURE, other_picture(read(tree, PICTURE), rng)),
             (CLIP, longer_clip(read(tree, CLIP), rng) if turn % 2 else read(tree, CLIP)),
-            (GAP, rng.randbytes(os.path.getsize(os.path.join(tree, GAP)))), (PLAIN, rng.randbytes(rng.randint(1, BLOCK))),
+            (GAP, rng.randbytes(os.path.getsize(os.path.join(tree, GAP)))),
+            (PLAIN, rng.randbytes(rng.randint(1, BLOCK))),
         ]
         rng.shuffle(kinds)
         yield from kinds
@@ -211,7 +214,8 @@ def daemon(t):
         fresh = now != saver.before
         if fresh and now != after_put(t, saver.before, *saver.pending):
             problems.append('neither the old bytes nor the new ones')
-        problems += lib.unless(read(point, saver.pending[0]) == text, 'what was read before the mount is not what it has')
+        problems += lib.unless(read(point, saver.pending[0]) == text,
+                               'what was read before the mount is not what it has')
         problems += lib.unless(not beside(archive), f'left beside the archive: {beside(archive)}')
         seen['new' if fresh else 'old'] += 1
         saved += saver.saved
@@ -239,7 +243,8 @@ def daemon(t):
 
 def killed(rng, longest, *args):
     """Starts modelfs ARGS and kills it at some moment; whether it was still there."""
-    p = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    nothing = subprocess.DEVNULL
+    p = subprocess.Popen([PROGRAM, *args], stdin=nothing, stdout=nothing, stderr=nothing)
     time.sleep(rng.uniform(0, longest))
     p.kill()
     return p.wait() != 0

@@ -1,6 +1,8 @@
-"""Random operations on files of a mount against a copy in memory: raw sections of fixed size, plain entries, scratch files.
+"""Random operations on files of a mount against a copy in memory: raw sections of fixed size, plain entries, scratch
+files.
 
-After every operation the file reads as the copy, through the open handle and by its path; after a close, in the archive.
+After every operation the file reads as the copy, through the open handle and by its path; after a close, in the
+archive.
 MODELFS_SEED chooses other operations, MODELFS_LONG=1 makes more of them.
 """
 import errno
@@ -231,8 +233,8 @@ class File:
             self.same('by handle', os.pread(self.fd, MOST * 2, 0))
         self.by_path()
 
-    OPERATIONS = {op_read: 4, op_write: 5, op_extend: 1, op_rewrite: 1, op_truncate: 1, op_truncate_path: 1, op_fsync: 2,
-                  op_mmap_read: 2, op_mmap_write: 2, op_reopen: 2, op_rename_over: 1}
+    OPERATIONS = {op_read: 4, op_write: 5, op_extend: 1, op_rewrite: 1, op_truncate: 1, op_truncate_path: 1,
+                  op_fsync: 2, op_mmap_read: 2, op_mmap_write: 2, op_reopen: 2, op_rename_over: 1}
 
     def step(self):
         op = self.rng.choices(list(self.OPERATIONS), list(self.OPERATIONS.values()))[0]
@@ -266,7 +268,8 @@ def files(t):
     skeleton = skeleton[:0x44c]
     slot = (len(skeleton) + 9000 + BLOCK - 1) // BLOCK * BLOCK
     plain, paired = rng.randbytes(6 * BLOCK), rng.randbytes(5 * BLOCK - 700)
-    archive = t.file('DATA.BIN', archive_of([skeleton + rng.randbytes(slot - len(skeleton)), plain, paired, b'end'], [2]))
+    parts = [skeleton + rng.randbytes(slot - len(skeleton)), plain, paired, b'end']
+    archive = t.file('DATA.BIN', archive_of(parts, [2]))
     first = read(archive)
     names = lib.files(t.extract(archive))
     gap = next(n for n in names if '/raw/gap-' in n)

@@ -182,7 +182,8 @@ def mounted_read_only(t, archive, what, *prefix):
         nobody = pwd.getpwnam('nobody')
         os.chown(point, nobody.pw_uid, nobody.pw_gid)
     log = open(point + '.log', 'wb+')
-    p = subprocess.Popen([*prefix, PROGRAM, 'mount', '-f', archive, point], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    p = subprocess.Popen([*prefix, PROGRAM, 'mount', '-f', archive, point], stdin=subprocess.DEVNULL, stdout=log,
+                         stderr=log)
     try:
         if not t.ok(lib.wait_for(lambda: point in lib.mount_points() or p.poll() is not None) and p.poll() is None,
                     f'{what}: mounted', read(point + '.log')[-300:]):
@@ -209,7 +210,8 @@ def read_only(t):
         lib.need('setpriv', 'fusermount3', 'mount')
         nobody = pwd.getpwnam('nobody')
         prefix = ('setpriv', f'--reuid={nobody.pw_uid}', f'--regid={nobody.pw_gid}', '--clear-groups')
-        if not os.stat(shutil.which('fusermount3')).st_mode & stat.S_ISUID or lib.other(*prefix, PROGRAM, '--version')[0]:
+        if not os.stat(shutil.which('fusermount3')).st_mode & stat.S_ISUID or \
+                lib.other(*prefix, PROGRAM, '--version')[0]:
             raise lib.Skip('no other user can mount here')
         open_device(t)
     os.chmod(archive, 0o444)
@@ -235,7 +237,8 @@ def read_only_disk(t):
     mounted_read_only(t, archive, 'a file system that is read-only')
     lib.other('mount', '-o', 'remount,rw', where)
     with Mount(t, archive) as m:
-        t.same(save(os.path.join(m.point, MATERIALS), edited(t.tree)), 0, 'it can be written again, and then so can the mount')
+        t.same(save(os.path.join(m.point, MATERIALS), edited(t.tree)), 0,
+               'it can be written again, and then so can the mount')
     lib.other('umount', where)
 
 
@@ -261,7 +264,8 @@ def full(t):
                 problems += lib.unless(beside(archive) == ['filler'], f'beside it: {beside(archive)}')
                 problems += lib.unless(read(path) == read(t.tree, MATERIALS), 'the old text does not show')
                 problems += lib.unless(read(path + '.rejected') == text, 'the text is not kept')
-                problems += lib.unless(b'full' in read(os.path.dirname(path), 'errors.txt'), 'errors.txt does not say why')
+                problems += lib.unless(b'full' in read(os.path.dirname(path), 'errors.txt'),
+                                       'errors.txt does not say why')
             else:
                 problems = lib.unless(code == 0, f'fsync: {errno.errorcode.get(code, code)}')
             os.unlink(filler)

@@ -1,5 +1,5 @@
-"""Many readers at once, of a mount with little memory for what it decodes: all of them see what extract writes; and beside
-writers, what was written."""
+"""Many readers at once, of a mount with little memory for what it decodes: all of them see what extract writes; and
+beside writers, what was written."""
 import errno
 import functools
 import multiprocessing
@@ -263,7 +263,8 @@ def scratch_step(folder, rng):
             f.write(b'end')
         got = read(b)
         os.unlink(b)
-        return lib.unless(got == data + b'end' and not os.path.exists(b), f'scratch: {len(got)} of {len(data) + 3} bytes')
+        return lib.unless(got == data + b'end' and not os.path.exists(b),
+                          f'scratch: {len(got)} of {len(data) + 3} bytes')
     return step
 
 
@@ -341,13 +342,12 @@ def writers(t):
     rng, problems = random.Random(SEED), []
     gap = '00018.ahi/raw/gap-0000044c.bin'
     clip = '00016.pac/03.anm/clips/000.yaml'
-    material = b'colour: [255, 255, 255, 255]'
+    materials = ('00012.pac/00.pmo/materials.yaml', '00016.pac/01.pmo/materials.yaml',
+                 '00008.pac/00.pac/00.pmo/materials.yaml')
+    key = b'    - [0, 60, 31, 31]\n'
     texts = {
-        '00012.pac/00.pmo/materials.yaml': two_texts(t, '00012.pac/00.pmo/materials.yaml', material, b'colour: [1, 2, 3, 4]'),
-        '00016.pac/01.pmo/materials.yaml': two_texts(t, '00016.pac/01.pmo/materials.yaml', material, b'colour: [5, 6, 7, 8]'),
-        clip: two_texts(t, clip, b'    - [0, 60, 31, 31]\n', b'    - [0, 60, 31, 31]\n    - [9, 61, 0, 0]\n    - [8, 62, 0, 0]\n'),
-        '00008.pac/00.pac/00.pmo/materials.yaml': two_texts(t, '00008.pac/00.pac/00.pmo/materials.yaml', b'[127, 127, 127, 0]',
-                                                            b'[9, 9, 9, 9]'),
+        **{p: two_texts(t, p, b'[127, 127, 127, 0]', b'[1, 2, 3, 4]') for p in materials},
+        clip: two_texts(t, clip, key, key + b'    - [9, 61, 0, 0]\n    - [8, 62, 0, 0]\n'),
         '00012.pac/01.tmh/0.png': [read(t.tree, '00012.pac/01.tmh/0.png')],
     }
     first = read(t.demo)
