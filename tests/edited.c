@@ -47,8 +47,10 @@ static int resize(const struct surroundings *s, unsigned n, uint64_t size, struc
 	if (size > k->room[n])
 		return err_set(e, ENOSPC, "the entry has room for %llu bytes: %llu bytes are missing",
 			       (unsigned long long)k->room[n], (unsigned long long)(size - k->room[n]));
-	for (uint64_t at = k->size[n]; at < size; at += sizeof zero)
-		assert_int_equal(plan_write(&k->plan[n], at, zero, size - at < sizeof zero ? size - at : sizeof zero), 0);
+	for (uint64_t at = k->size[n], part; at < size; at += part) {
+		part = size - at < sizeof zero ? size - at : sizeof zero;
+		assert_int_equal(plan_write(&k->plan[n], at, zero, (size_t)part), 0);
+	}
 	k->size[n] = size;
 	*out = slice_of(k, n);
 	return 0;

@@ -263,8 +263,8 @@ static int move_tail(struct archive *a, size_t more, struct err *e)
 	struct plan p;
 	int rc;
 
-	plan_init(&p, src);
-	plan_rebase(&p, all, all->size, true);
+	plan_init(&p, all);
+	p.moved = true;
 	rc = archive_commit(a, &p, "grown", NULL, NULL, e);
 	plan_free(&p);
 	src_put(all);

@@ -98,7 +98,9 @@ static void shift(struct plan *p)
 				   src_slice(p->base, 2000, p->base->size - 2000) };
 	struct source *all = src_pieces(piece, 3);
 
-	plan_rebase(p, all, all->size, true);
+	plan_free(p);
+	plan_init(p, all);
+	p->moved = true;
 	src_put(all);
 	for (unsigned i = 0; i < 3; i++)
 		src_put(piece[i]);

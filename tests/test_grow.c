@@ -1,10 +1,10 @@
-/* Entries of DATA.BIN and PAC that become longer or shorter: the bytes they have then, read by hand; what is refused. */
+/* Entries of DATA.BIN and PAC that become longer or shorter: the bytes they have then, read by hand; and what is
+ * refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -677,6 +677,26 @@ static void test_pac_random(void **unused)
 
 /* ---- PAC in PAC in DATA.BIN ---- */
 
+/* The bytes of file 1, a PAC of 2060 bytes in which `nested` stands at 32, and those of nested's entries. */
+static void check_chain(struct edit *archive, struct edit *nested, struct model *m)
+{
+	struct source *file = entry(archive, 1), *second = entry(nested, 1);
+	uint8_t got[260], want[260] = { 0 };
+
+	model_resize(m, 1, 2060);
+	assert_int_equal(src_pread(file, m->v[1].p, 2060, 0), 0);
+	check_model(archive, m);
+	assert_int_equal(le_u32(m->v[1].p + 32 + 4), 32);
+	assert_int_equal(le_u32(m->v[1].p + 32 + 8), 210);
+	assert_memory_equal(m->v[1].p + 32 + 32, noise, 100);
+	memcpy(want, noise + 64, 200);
+	assert_int_equal(src_pread(second, got, 260, 0), 0);
+	assert_memory_equal(got, want, 260);
+	assert_memory_equal(m->v[1].p + 32 + 256, want, 260);
+	src_put(file);
+	src_put(second);
+}
+
 static void test_chain(void **unused)
 {
 	static const size_t sizes[] = { 100, 200 };
@@ -728,28 +748,7 @@ static void test_chain(void **unused)
 	accepted(&archive);
 	accepted(&pac);
 	accepted(&nested);
-	model_resize(&m, 1, 2060);             /* and its bytes: */
-	for (unsigned i = 0; i < 2; i++) {
-		struct source *src = i ? entry(&nested, 1) : archive.o->src;
-		uint8_t got[260], want[260] = { 0 };
-
-		if (!i) {
-			struct source *file = entry(&archive, 1);
-
-			assert_int_equal(src_pread(file, m.v[1].p, 2060, 0), 0);
-			src_put(file);
-			check_model(&archive, &m);
-			assert_int_equal(le_u32(m.v[1].p + 32 + 4), 32);
-			assert_int_equal(le_u32(m.v[1].p + 32 + 8), 210);
-			assert_memory_equal(m.v[1].p + 32 + 32, noise, 100);
-			continue;
-		}
-		memcpy(want, noise + 64, 200);
-		assert_int_equal(src_pread(src, got, 260, 0), 0);
-		assert_memory_equal(got, want, 260);
-		assert_memory_equal(m.v[1].p + 32 + 256, want, 260);
-		src_put(src);
-	}
+	check_chain(&archive, &nested, &m);
 	close_edit(&nested);
 	close_edit(&pac);
 	close_edit(&archive);

@@ -30,12 +30,30 @@ static double value(unsigned format, bool is_signed, int stored)
 	return format == 1 ? stored / 128.0 : format == 2 ? stored / 32768.0 : stored / (is_signed ? 4.0 : 8.0);
 }
 
+static const int xyz[3] = { -100, 127, 5 }, nrm[3] = { 12, -128, 60 }, tex[2] = { 255, 100 }, wgt[2] = { 100, 28 };
+
+static void add_vertex(struct buf *v, unsigned position, unsigned normal, unsigned uv, unsigned weight)
+{
+	unsigned size = 1;
+
+	for (unsigned i = 0; i < 2 && weight; i++)
+		put_component(v, weight, false, wgt[i]);
+	for (unsigned i = 0; i < 2 && uv; i++)
+		put_component(v, uv, false, tex[i]);
+	for (unsigned i = 0; i < 3 && normal; i++)
+		put_component(v, normal, true, nrm[i]);
+	for (unsigned i = 0; i < 3; i++)
+		put_component(v, position, true, xyz[i]);
+	for (unsigned i = 1; i < 4; i++)
+		if (position == i || normal == i || uv == i || weight == i)
+			size = i == 3 ? 4 : i;
+	put_zeros(v, size);
+}
+
 static void check_formats(unsigned position, unsigned normal, unsigned uv, unsigned weight, bool v102)
 {
 	static const float mesh_scale[4] = { 3, 0.1f, -7, 99 }, uv_scale[2] = { 0.7f, 2 },
 			   uv_offset[2] = { 0.25f, -0.1f };
-	static const int xyz[3] = { -100, 127, 5 }, nrm[3] = { 12, -128, 60 }, tex[2] = { 255, 100 },
-			 wgt[2] = { 100, 28 };
 	struct build_pmo b = { .v102 = v102, .scale = { 10, 20, 0.3f } };
 	const float *scale = v102 ? mesh_scale : b.scale;
 	const uint32_t draw[] = { prim(GE_TRIANGLES, 1), 0 };
@@ -44,21 +62,10 @@ static void check_formats(unsigned position, unsigned normal, unsigned uv, unsig
 	struct buf v = { 0 };
 	struct model m;
 	struct geo_mesh g;
-	unsigned size = 1, s = 0;
+	unsigned s = 0;
 	double length = 0;
 
-	for (unsigned i = 0; i < 2 && weight; i++)
-		put_component(&v, weight, false, wgt[i]);
-	for (unsigned i = 0; i < 2 && uv; i++)
-		put_component(&v, uv, false, tex[i]);
-	for (unsigned i = 0; i < 3 && normal; i++)
-		put_component(&v, normal, true, nrm[i]);
-	for (unsigned i = 0; i < 3; i++)
-		put_component(&v, position, true, xyz[i]);
-	for (unsigned i = 1; i < 4; i++)
-		if (position == i || normal == i || uv == i || weight == i)
-			size = i == 3 ? 4 : i;
-	put_zeros(&v, size);
+	add_vertex(&v, position, normal, uv, weight);
 	build_mesh(&b, mesh_scale, uv_scale, uv_offset);
 	build_palette(&b, 1, 6);
 	group.vertices = v.p;
@@ -340,11 +347,11 @@ static void list_that_continues_the_index_pointer(void **state)
 static void groups_with_other_attributes(void **state)
 {
 	static const uint8_t uv[3 * 5] = { 128, 0, 1, 1, 1, 0, 128, 1, 1, 1, 64, 64, 1, 1, 1 };
-	static const uint8_t nrm[3 * 6] = { 127, 0, 0, 1, 1, 1, 0, 127, 0, 1, 1, 1, 0, 0, 129, 1, 1, 1 };
+	static const uint8_t normals[3 * 6] = { 127, 0, 0, 1, 1, 1, 0, 127, 0, 1, 1, 1, 0, 0, 129, 1, 1, 1 };
 	const uint32_t draw[] = { prim(GE_TRIANGLES, 3), 0 };
 	struct build_pmo b = { .scale = { 1, 1, 1 } };
 	struct build_group groups[] = { { 0, 0x81, uv, .nvertices = sizeof uv, .draw = draw },
-					{ 0, 0xa0, nrm, .nvertices = sizeof nrm, .draw = draw },
+					{ 0, 0xa0, normals, .nvertices = sizeof normals, .draw = draw },
 					{ 0, 0x81, uv, .nvertices = sizeof uv, .draw = draw } };
 	static const uint32_t uv_corners[] = { 0, 1, 2, GEO_NONE, GEO_NONE, GEO_NONE, 3, 4, 5 };
 	static const uint32_t normal_corners[] = { GEO_NONE, GEO_NONE, GEO_NONE, 0, 1, 2,

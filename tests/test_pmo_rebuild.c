@@ -6,174 +6,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "build_pmo.h"
 #include "bytes.h"
-#include "edited.h"
 #include "export.h"
 #include "ge.h"
 #include "opened.h"
 #include "pmo.h"
-
-extern const struct format fmt_pmo;
-
-#define SKINNED16 0x1322u                      /* u8 weight, u16 UV, s8 normal, s16 position, u16 indices: 16 bytes */
-#define SKINNED8 0x0b22u                       /* the same with u8 indices */
-
-/* ---- models ---- */
-
-/* Vertex (x, y) of a grid lies at x / 8, y / 8 with a scale of 1; its weight tells which one it is. */
-static void put_vertex(struct buf *b, int x, int y, unsigned weight)
-{
-	put8(b, weight);
-	put8(b, 0);
-	put16(b, (unsigned)x * 1024);
-	put16(b, (unsigned)y * 1024);
-	put8(b, 0);
-	put8(b, 0);
-	put8(b, 127);
-	put8(b, 0);
-	put16(b, (unsigned)(uint16_t)(x * 4096));
-	put16(b, (unsigned)(uint16_t)(y * 4096));
-	put16(b, 0);
-}
-
-struct parts { struct buf vertices, indices; uint32_t corners; };
-
-/* A grid of w x h squares of two triangles each, from (x0, y0) on, as one list. */
-static struct parts grid(unsigned index_size, int x0, int y0, int w, int h)
-{
-	struct parts p = { 0 };
-
-	for (int y = 0; y <= h; y++)
-		for (int x = 0; x <= w; x++)
-			put_vertex(&p.vertices, x0 + x, y0 + y, (unsigned)(10 * (y0 + y) + x0 + x + 1));
-	for (int y = 0; y < h; y++)
-		for (int x = 0; x < w; x++) {
-			unsigned a = (unsigned)(y * (w + 1) + x), up = a + (unsigned)w + 1;
-			unsigned v[6] = { a, a + 1, up, a + 1, up + 1, up };
-
-			for (unsigned i = 0; i < 6; i++)
-				(index_size == 1 ? put8 : put16)(&p.indices, v[i]);
-			p.corners += 6;
-		}
-	return p;
-}
-
-static void add_grid(struct build_pmo *b, unsigned material, uint32_t type, int x0, int y0, int w, int h,
-		     const uint32_t *more)
-{
-	struct parts p = grid(type == SKINNED8 ? 1 : 2, x0, y0, w, h);
-	uint32_t draw[8] = { prim(GE_TRIANGLES, p.corners) };
-	struct build_group g = { (uint8_t)material, type, p.vertices.p, p.indices.p,
-				 p.vertices.len,    p.indices.len, draw };
-
-	for (unsigned i = 0; more && more[i]; i++) {
-		draw[i] = more[i];
-		draw[i + 1] = 0;
-	}
-	build_palette(b, 0, 3);
-	build_group(b, &g);
-	buf_free(&p.vertices);
-	buf_free(&p.indices);
-}
-
-static void begin(struct build_pmo *b, bool v102)
-{
-	*b = (struct build_pmo){ .v102 = v102, .scale = { 1, 1, 1 } };
-	for (unsigned i = 0; i < 3; i++)
-		build_material(b, 0xffffffff, 0, (uint8_t)i, 0);
-}
-
-static void mesh(struct build_pmo *b)
-{
-	build_mesh(b, ones, ones, zeros);
-	for (unsigned i = 0; i < 3; i++)
-		build_remap(b, (uint8_t)i);
-}
-
-/* Two meshes: one of two groups, 2 x 2 squares of material 0 and 1 x 1 of material 1 beside them, and one of 1 x 1. */
-static void two_meshes(struct build_pmo *b)
-{
-	begin(b, false);
-	mesh(b);
-	add_grid(b, 0, SKINNED8, 0, 0, 2, 2, NULL);
-	add_grid(b, 1, SKINNED16, 3, 0, 1, 1, NULL);
-	mesh(b);
-	add_grid(b, 2, SKINNED8, 0, 4, 1, 1, NULL);
-}
-
-static void open_room(struct edited *k, struct build_pmo *b, size_t room)
-{
-	struct buf bytes = { 0 }, behind = { 0 };
-
-	build_pmo(b, &bytes, b->behind ? &behind : NULL);
-	edited_open_behind(k, &fmt_pmo, bytes.p, bytes.len, bytes.len + room, behind.p, behind.len, behind.len + room);
-	assert_null(k->o->faults);
-	buf_free(&bytes);
-	buf_free(&behind);
-}
-
-/* ---- texts ---- */
-
-static void read_mesh(struct edited *k, uint32_t i, struct geo_mesh *g, struct arena *a)
-{
-	struct err e = { 0 };
-
-	if (fmt_pmo.model->mesh(k->o, i, g, a, &e))
-		fail_msg("%s", e.text);
-}
-
-static void text_of_mesh(struct edited *k, uint32_t i, struct buf *text)
-{
-	struct geo_material material[8] = { { 0 } };
-	char name[8][16];
-	struct arena a = { 0 };
-	struct geo_mesh g;
-
-	memset(text, 0, sizeof *text);
-	read_mesh(k, i, &g, &a);
-	for (unsigned p = 0; p < g.nparts && p < 8; p++) {
-		snprintf(name[p], sizeof name[p], "material_%d", g.parts[p].material);
-		material[p].name = name[p];
-	}
-	obj_write(text, &g, i, material);
-	arena_free(&a);
-}
-
-/* Takes the n-th face line out (from 0). */
-static void drop_face(struct buf *text, unsigned n)
-{
-	char *p = (char *)text->p, *end = p + text->len, *line;
-
-	for (line = p; line < end; line = memchr(line, '\n', (size_t)(end - line)) + 1)
-		if (!strncmp(line, "f ", 2) && !n--)
-			break;
-	assert_true(line < end);
-	p = (char *)memchr(line, '\n', (size_t)(end - line)) + 1;
-	memmove(line, p, (size_t)(end - p));
-	text->len -= (size_t)(p - line);
-}
-
-/* Without lines that begin like that. */
-static void drop_lines(struct buf *text, const char *begins)
-{
-	struct buf out = { 0 };
-	const char *p = (const char *)text->p, *end = p + text->len, *next;
-
-	for (; p < end; p = next) {
-		next = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
-		if (strncmp(p, begins, strlen(begins)))
-			buf_add(&out, p, (size_t)(next - p));
-	}
-	buf_free(text);
-	*text = out;
-}
+#include "pmo_grid.h"
 
 /* ---- applying ---- */
 
@@ -204,7 +47,7 @@ static void expect_text(struct edited *k, uint32_t i, const char *text)
 	struct err e = { 0 };
 	bool *found;
 
-	read_mesh(k, i, &g, &a);
+	grid_read(k, i, &g, &a);
 	if (obj_read((const uint8_t *)text, strlen(text), i, &put, &a, NULL, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(g.nfaces, put.nfaces);
@@ -288,9 +131,9 @@ static void a_triangle_less(void **state)
 	struct buf text;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 0);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 0);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 2);                   /* all its vertices have others */
 	apply(&k, 0, &text);
 	/* Nothing but the words of its list and its indices; what both gave up is zero. */
@@ -314,9 +157,9 @@ static void a_triangle_more(void **state)
 	struct places p;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 4096);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 4096);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "g group_1\nf 10/10/10 13/13/13 12/12/12\nf 10/10/10 11/11/11 13/13/13\n");
 	apply(&k, 0, &text);
 	p = places_of(&k, &b, 1);
@@ -336,28 +179,19 @@ static void strips_pay(void **state)
 	struct build_pmo b;
 	struct edited k;
 	struct buf text;
-	uint32_t corners = 0, prims = 0, n = 0;
+	uint32_t draw[22] = { 0 }, corners = 0, prims = 0, n = 0;
 	struct places p;
 
 	(void)state;
-	begin(&b, true);
-	mesh(&b);
-	/* Lists of one PRIM, and of 24 that draw the same. */
-	for (unsigned i = 0; i < 2; i++) {
-		uint32_t draw[25] = { 0 };
-		struct parts g = grid(2, 0, (int)i * 8, 7, 6);
-		struct build_group group = { 0, SKINNED16, g.vertices.p, g.indices.p,
-					     g.vertices.len, g.indices.len, draw };
-
-		for (unsigned d = 0; d < (i ? 21 : 1); d++)
-			draw[d] = prim(GE_TRIANGLES, i ? 12 : 252);
-		build_palette(&b, 0, 3);
-		build_group(&b, &group);
-		buf_free(&g.vertices);
-		buf_free(&g.indices);
-	}
-	open_room(&k, &b, 0);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, true);
+	grid_mesh(&b);
+	/* Lists of one PRIM, and of 21 that draw the same. */
+	for (unsigned d = 0; d < 21; d++)
+		draw[d] = prim(GE_TRIANGLES, 12);
+	grid_add(&b, 0, SKINNED16, 0, 0, 7, 6, NULL);
+	grid_add(&b, 0, SKINNED16, 0, 8, 7, 6, draw);
+	grid_open(&k, &b, 0);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 0);
 	drop_face(&text, 83);
 	apply(&k, 0, &text);
@@ -387,14 +221,14 @@ static void reversed_lists(void **state)
 	struct buf text;
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 3, 3, draw);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 3, 3, draw);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 7);
 	apply(&k, 0, &text);
-	text_of_mesh(&k, 0, &text);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v -0.5 -0.5 0.25\ng group_0\nf 1/1/1 5/5/5 17/1/1\n");
 	apply(&k, 0, &text);
 	edited_close(&k);
@@ -409,24 +243,24 @@ static void vertices_without_indices(void **state)
 	struct build_group group = { 0, 0x122, .draw = draw };         /* no weights: 14 bytes */
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
+	grid_begin(&b, false);
+	grid_mesh(&b);
 	for (int i = 0; i < 8; i++) {
 		struct buf one = { 0 };
 
-		put_vertex(&one, i / 2, i % 2 + (i > 4 ? 3 : 0), 0);
+		grid_vertex(&one, i / 2, i % 2 + (i > 4 ? 3 : 0), 0);
 		buf_add(&v, one.p + 2, 14);
 		buf_free(&one);
 	}
 	group.vertices = v.p;
 	group.nvertices = v.len;
 	build_group(&b, &group);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 1);
 	apply(&k, 0, &text);
 	assert_int_equal(places_of(&k, &b, 0).indices, 0);
-	text_of_mesh(&k, 0, &text);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.75 0.75 0.125\ng group_0\nf 1/1/1 2/2/2 -1/3/3\nf 2/2/2 3/3/3 -1/3/3\n");
 	apply(&k, 0, &text);
 	edited_close(&k);
@@ -450,9 +284,9 @@ static void a_vertex_more(void **state)
 	const uint8_t *v;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 4096);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 4096);
+	grid_text(&k, 0, &text);
 	/* Right of (4, 0) and (4, 1) of group 1: nearest to the former, whose weight is 5. */
 	buf_str(&text, "v 0.625 0.03125 -0.5\nvt 0.25 0.25\nvn 0 1 0\ng group_1\nf 11/11/11 14/14/14 13/13/13\n");
 	apply(&k, 0, &text);
@@ -488,14 +322,14 @@ static void holes_are_used(void **state)
 	struct buf text;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 0);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 0);
+	grid_text(&k, 0, &text);
 	for (unsigned i = 0; i < 8; i++)
 		drop_face(&text, 0);
 	apply(&k, 0, &text);
 	assert_int_equal(places_of(&k, &b, 0).list, b.list[0]);
-	text_of_mesh(&k, 1, &text);
+	grid_text(&k, 1, &text);
 	buf_str(&text, "v 0.5 0.5 0\ng group_0\nf 4/4/4 3/3/3 5/1/1\n");
 	apply(&k, 1, &text);
 	/* Its buffers have to lie behind its list, so that went to the hole with them. */
@@ -513,9 +347,9 @@ static void no_room(void **state)
 	struct buf text;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 0);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 0);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.625 0 -0.5\ng group_1\nf 11/11/11 14/11/11 13/13/13\n");
 	refuse(&k, 0, &text, ENOSPC, "32 bytes are missing");
 	edited_close(&k);
@@ -529,12 +363,12 @@ static void padding_is_room(void **state)
 	struct edited k;
 
 	(void)state;
-	two_meshes(&b);
+	grid_two_meshes(&b);
 	build_pmo(&b, &bytes, NULL);
 	for (unsigned i = 0; i < 256; i++)
 		put8(&bytes, 0x5d);
 	edited_open(&k, &fmt_pmo, bytes.p, bytes.len, bytes.len);
-	text_of_mesh(&k, 0, &text);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.625 0 -0.5\ng group_1\nf 11/11/11 14/11/11 13/13/13\n");
 	apply(&k, 0, &text);
 	assert_int_equal(k.size[0], bytes.len);
@@ -552,18 +386,18 @@ static void too_many_for_its_indices(void **state)
 	struct buf text;
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED8, 0, 0, 7, 7, NULL);
-	open_room(&k, &b, 100000);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED8, 0, 0, 7, 7, NULL);
+	grid_open(&k, &b, 100000);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "g group_0\n");
 	for (unsigned i = 0; i < 193; i++)
 		buf_printf(&text, "v %u.5e-3 0.0 0.5\nf 1/1/1 2/2/2 -1/1/1\n", i);
 	refuse(&k, 0, &text, EINVAL, "group 0 would have 257 vertices, its indices of 1 byte count 256 at most");
-	text_of_mesh(&k, 0, &text);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.0 1.5 0.0\ng group_0\nf 1/1/1 2/2/2 65/1/1\n");
-	refuse(&k, 0, &text, EINVAL, "y 1.5 is outside -1.0..0.9999695; `rescale: [1.0, 1.5000459, 1.0]`");
+	refuse(&k, 0, &text, EINVAL, "y 1.5 is outside -1.0..0.9999695; `rescale: [1.0, 1.5000458, 1.0]`");
 	edited_close(&k);
 }
 
@@ -577,16 +411,16 @@ static void no_area(void **state)
 	struct geo_mesh g;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.500001 0.000001 0.0\ng group_1\nf 11/11/11 14/11/11 13/13/13\n");
 	buf_char(&text, 0);
 	drop_face(&text, 9);
 	assert_int_equal(edited_obj(&k, 0, (const char *)text.p), 0);
 	assert_string_equal(k.said,
 			    "mesh 0: 1 triangles are left out, as two of their vertices are stored as one\n");
-	read_mesh(&k, 0, &g, &a);
+	grid_read(&k, 0, &g, &a);
 	assert_int_equal(g.nfaces, 9);
 	expect_nothing(&k, 0, (const char *)text.p);
 	arena_free(&a);
@@ -605,16 +439,16 @@ static void seams(void **state)
 	struct build_group group = { 0, SKINNED8, NULL, order, 96, 6, draw };
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
+	grid_begin(&b, false);
+	grid_mesh(&b);
 	for (int i = 0; i < 6; i++) {
-		put_vertex(&v, i % 3, i % 3 == 1, 20 + (unsigned)i);
+		grid_vertex(&v, i % 3, i % 3 == 1, 20 + (unsigned)i);
 		put_le16(v.p + 16 * i + 2, (uint16_t)(i * 1024));
 	}
 	group.vertices = v.p;
 	build_group(&b, &group);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	/* One triangle of vertices of both, one with a texture coordinate of its own. */
 	buf_str(&text, "g group_0\nf 1/1/1 5/5/5 3/3/3\nvt 0.5 0.5\nf 4/4/4 3/3/3 2/-1/2\n");
 	apply(&k, 0, &text);
@@ -634,9 +468,9 @@ static void values_and_triangles(void **state)
 	char *line;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 0);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 0);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 0);
 	drop_face(&text, 0);
 	buf_char(&text, 0);
@@ -664,13 +498,13 @@ static void groups_by_material_and_place(void **state)
 	struct geo_mesh g;
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 2, 2, NULL);
-	add_grid(&b, 1, SKINNED16, 3, 0, 1, 1, NULL);
-	add_grid(&b, 1, SKINNED16, 0, 5, 1, 1, NULL);
-	open_room(&k, &b, 4096);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 2, 2, NULL);
+	grid_add(&b, 1, SKINNED16, 3, 0, 1, 1, NULL);
+	grid_add(&b, 1, SKINNED16, 0, 5, 1, 1, NULL);
+	grid_open(&k, &b, 4096);
+	grid_text(&k, 0, &text);
 	drop_lines(&text, "g ");
 	/* Material 1 near group 2, material 0 far from its group, and none near group 1. */
 	buf_str(&text, "v 0.125 0.5 0.0\nv 0.0 0.5 0.0\nv 0.875 0.875 0.0\nv 0.875 0.75 0.0\nv 0.75 0.75 0.0\n"
@@ -678,7 +512,7 @@ static void groups_by_material_and_place(void **state)
 		       "usemtl material_0\nf 20/1/1 21/1/1 22/1/1\n"
 		       "usemtl none\nf 12/1/1 11/1/1 22/1/1\n");
 	apply(&k, 0, &text);
-	read_mesh(&k, 0, &g, &a);
+	grid_read(&k, 0, &g, &a);
 	assert_int_equal(g.parts[0].nfaces, 9);
 	assert_int_equal(g.parts[1].nfaces, 3);
 	assert_int_equal(g.parts[2].nfaces, 3);
@@ -694,12 +528,12 @@ static void pieces_that_look_alike(void **state)
 	struct buf text;
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 1, 1, NULL);
-	add_grid(&b, 1, SKINNED16, 3, 0, 1, 1, NULL);
-	open_room(&k, &b, 4096);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 1, 1, NULL);
+	grid_add(&b, 1, SKINNED16, 3, 0, 1, 1, NULL);
+	grid_open(&k, &b, 4096);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.0 0.5 0.0\nv 0.125 0.5 0.0\nv 0.0 0.625 0.0\nv 0.125 0.625 0.0\n"
 		       "g group_0\nf 9/1/1 10/1/1 11/1/1\nf 10/1/1 12/1/1 11/1/1\n");
 	apply(&k, 0, &text);
@@ -715,14 +549,14 @@ static void emptied_and_filled_again(void **state)
 	struct geo_mesh g;
 
 	(void)state;
-	two_meshes(&b);
-	open_room(&k, &b, 4096);
-	text_of_mesh(&k, 0, &again);
-	text_of_mesh(&k, 0, &text);
+	grid_two_meshes(&b);
+	grid_open(&k, &b, 4096);
+	grid_text(&k, 0, &again);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 9);
 	drop_face(&text, 8);
 	apply(&k, 0, &text);
-	read_mesh(&k, 0, &g, &a);
+	grid_read(&k, 0, &g, &a);
 	assert_int_equal(g.parts[1].nfaces, 0);
 	assert_int_equal(g.nvertices, 9);
 	apply(&k, 0, &again);
@@ -742,15 +576,15 @@ static void hidden_groups(void **state)
 	const uint32_t draw[] = { ge_word(GE_NOP, GE_TRIANGLES << 16 | 6), 0 };
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 2, 2, NULL);
-	add_grid(&b, 1, SKINNED16, 3, 0, 1, 1, draw);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 2, 2, NULL);
+	grid_add(&b, 1, SKINNED16, 3, 0, 1, 1, draw);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "g group_1\nf 10/10/10 11/11/11 12/12/12\n");
 	refuse(&k, 0, &text, EINVAL, "group_1 is hidden; `visible: true` in meshes/0.yaml");
-	text_of_mesh(&k, 0, &text);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 1);
 	buf_str(&text, "g none\nusemtl material_1\nf 10/10/10 11/11/11 12/12/12\n");
 	apply(&k, 0, &text);                   /* to group 0, as no other can be seen */
@@ -775,12 +609,12 @@ static void lists_that_cannot_be_rebuilt(void **state)
 		struct edited k;
 		struct buf text;
 
-		begin(&b, false);
-		mesh(&b);
-		add_grid(&b, 0, SKINNED16, 0, 0, 2, 2, lists[i].draw);
-		add_grid(&b, 0, SKINNED16, 4, 0, 1, 1, NULL);
-		open_room(&k, &b, 4096);
-		text_of_mesh(&k, 0, &text);
+		grid_begin(&b, false);
+		grid_mesh(&b);
+		grid_add(&b, 0, SKINNED16, 0, 0, 2, 2, lists[i].draw);
+		grid_add(&b, 0, SKINNED16, 4, 0, 1, 1, NULL);
+		grid_open(&k, &b, 4096);
+		grid_text(&k, 0, &text);
 		drop_face(&text, 0);
 		refuse(&k, 0, &text, EINVAL, lists[i].why);
 		edited_close(&k);
@@ -797,11 +631,11 @@ static void unknown_commands_stay(void **state)
 	uint32_t at;
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 2, 2, draw);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 2, 2, draw);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 3);
 	apply(&k, 0, &text);
 	at = b.at_geometry + b.list[0] + 5 * 4;
@@ -824,18 +658,18 @@ static void shared_buffers(void **state)
 	struct places p;
 
 	(void)state;
-	begin(&b, false);
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 1, 1, NULL);
-	mesh(&b);
-	add_grid(&b, 1, SKINNED16, 0, 0, 1, 1, NULL);
+	grid_begin(&b, false);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 1, 1, NULL);
+	grid_mesh(&b);
+	grid_add(&b, 1, SKINNED16, 0, 0, 1, 1, NULL);
 	build_pmo(&b, &bytes, NULL);
 	/* Group 0 draws what group 1 has. */
 	put_le32(bytes.p + b.at_groups + 8, b.vertices[1]);
 	put_le32(bytes.p + b.at_geometry + b.list[0] + 12, ge_word(GE_VADDR, b.vertices[1] - b.list[0]));
 	edited_open(&k, &fmt_pmo, bytes.p, bytes.len, bytes.len + 512);
 	assert_null(k.o->faults);
-	text_of_mesh(&k, 0, &text);
+	grid_text(&k, 0, &text);
 	drop_face(&text, 0);
 	apply(&k, 0, &text);
 	p = places_of(&k, &b, 0);
@@ -855,13 +689,13 @@ static void regions_in_the_next_file(void **state)
 	struct buf text;
 
 	(void)state;
-	begin(&b, true);
+	grid_begin(&b, true);
 	b.behind = true;
-	mesh(&b);
-	add_grid(&b, 0, SKINNED16, 0, 0, 2, 2, NULL);
-	add_grid(&b, 1, SKINNED8, 3, 0, 1, 1, NULL);
-	open_room(&k, &b, 512);
-	text_of_mesh(&k, 0, &text);
+	grid_mesh(&b);
+	grid_add(&b, 0, SKINNED16, 0, 0, 2, 2, NULL);
+	grid_add(&b, 1, SKINNED8, 3, 0, 1, 1, NULL);
+	grid_open(&k, &b, 512);
+	grid_text(&k, 0, &text);
 	buf_str(&text, "v 0.625 0.0 -0.5\ng group_1\nf 11/11/11 14/11/11 13/13/13\n");
 	apply(&k, 0, &text);
 	/* The entry keeps its length; the other one has grown, and the header counts it. */
@@ -885,19 +719,19 @@ static void random_edits(void **state)
 		struct build_pmo b;
 		struct edited k;
 
-		begin(&b, round & 1);
-		mesh(&b);
-		add_grid(&b, 0, SKINNED8, 0, 0, 3, 3, NULL);
-		add_grid(&b, 1, SKINNED16, 4, 0, 2, 3, NULL);
-		add_grid(&b, 2, SKINNED16, 0, 4, 2, 3, NULL);
-		open_room(&k, &b, 20000);
+		grid_begin(&b, round & 1);
+		grid_mesh(&b);
+		grid_add(&b, 0, SKINNED8, 0, 0, 3, 3, NULL);
+		grid_add(&b, 1, SKINNED16, 4, 0, 2, 3, NULL);
+		grid_add(&b, 2, SKINNED16, 0, 4, 2, 3, NULL);
+		grid_open(&k, &b, 20000);
 		for (unsigned step = 0; step < 6; step++) {
 			struct arena a = { 0 };
 			struct geo_mesh g;
 			struct buf text;
 
-			read_mesh(&k, 0, &g, &a);
-			text_of_mesh(&k, 0, &text);
+			grid_read(&k, 0, &g, &a);
+			grid_text(&k, 0, &text);
 			for (unsigned i = 0; i < 4; i++) {
 				uint32_t r = seed = seed * 1664525u + 1013904223u, f = (r >> 8) % g.nfaces;
 				uint32_t *v = g.face[f];

@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,7 +240,7 @@ static const char *const same[] = {
 	"{}", "groups: [{}, null]", "groups:\n-\n-\n",
 	"version: 1.0\nvertex_type: 4898\ncount: 0x2\ntexture: ~\nradius: 2e1\nscale:\n- 1\n- 0x7FC00001\n- -0\n",
 	"texture: 255\nlighting: [enable, 0x3]\n",
-	"lighting: 0x80000003\nkind: 8\nlow: 0xa\ncolour:\n- 1\n- 2\n- 3\n- 255\n"
+	"lighting: 0x80000003\nkind: 8\nlow: 0xa\ncolour:\n- 1\n- 2\n- 3\n- 255\n",
 	"name: COG\nunknown_28: '00123456'\nmask: 10\n",
 	"name: [67, 79, 71, 0, 0, 0, 0, 0]\nvertex_type: '0x001322'\n",
 	"none: []\ngroups:\n- {channels: [{ease: 0, channel: 8}, {}], key: 16}\n- {}\nvisible: true\n",

@@ -14,10 +14,10 @@ void mtl_write(struct buf *out, const struct geo_material *v, uint32_t n);
 /* meshes/N.weights.yaml: one line per vertex. */
 void weights_write(struct buf *out, const struct geo_mesh *m);
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------
+/* ---- reading -----------------------------------------------------------------------------------------------------
  *
- * Texts that somebody wrote. Errors are EINVAL with line and column (err_line) and say what was found and expected; EFBIG
- * past a limit. `say` gets a line for the log about what was ignored; NULL: nobody wants to know. */
+ * Texts that somebody wrote. Errors are EINVAL with line and column (err_line) and say what was found and expected;
+ * EFBIG past a limit. `say` gets a line for the log about what was ignored; NULL: nobody wants to know. */
 struct reader_log { void (*say)(void *ctx, const char *text); void *ctx; };
 
 /* YAML as the views use it: one document; no aliases, anchors, tags, duplicate keys, tabs, broken UTF-8, nesting deeper
@@ -31,15 +31,16 @@ struct yedit_rest {
 	struct doc_change *v;
 	struct yedit_reason { unsigned line, column; const char *text; } *why;  /* of each: what refuses it */
 	unsigned n, room;
-	bool again;                            /* given: the text was applied before, what follows from it has moved on */
+	bool again;                            /* given: the text was applied before, and derived values followed */
 };
 /* Matches the tree with a document of o (kind DOC_SECTION: index is a section) and writes the values that differ from
- * what is stored to the object's sources. A key left out keeps its bytes; a derived one that differs is EPERM, or passed
- * over when rest->again; lists of another length, texts that are no stored values and unknown keys are left over in
- * *rest. Marks the keys it knows as used. After an error some values may have been written. */
+ * what is stored to the object's sources. A key left out keeps its bytes; a derived one that differs is EPERM, or
+ * passed over when rest->again; lists of another length, texts that are no stored values and unknown keys are left over
+ * in *rest. Marks the keys it knows as used. After an error some values may have been written. */
 int yedit_apply(struct object *o, unsigned kind, uint32_t index, struct ynode *root, struct yedit_rest *rest,
 		struct arena *a, struct err *e);
-/* EINVAL for the first change of rest that nobody has taken: an unknown key with the nearest known one, another length. */
+/* EINVAL for the first change of rest that nobody has taken: another length, or an unknown key with the nearest known
+ * one. */
 int yedit_refuse(const struct yedit_rest *rest, struct err *e);
 
 /* OBJ: the object `mesh_NUMBER` (see views.md 4). */
@@ -47,12 +48,12 @@ int obj_read(const uint8_t *text, size_t n, uint32_t number, struct geo_put *out
 	     const struct reader_log *log, struct err *e);
 /* meshes/N.weights.yaml. */
 int weights_read(const uint8_t *text, size_t n, struct geo_weights *out, struct arena *a, struct err *e);
-/* Any PNG of w x h, as RGBA of 8 bits; indexed and palette too when it has one (colours that it has no entry for are 0).
- * Another size is EINVAL "WxH needed, got WxH" before anything is decoded. */
+/* Any PNG of w x h, as RGBA of 8 bits; indexed and palette too when it has one (colours that it has no entry for are
+ * 0). Another size is EINVAL "WxH needed, got WxH" before anything is decoded. */
 int png_read(const uint8_t *bytes, size_t n, uint32_t w, uint32_t h, struct geo_image *out, struct arena *a,
 	     struct err *e);
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------------- */
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 /* PNG: indexed (4 or 8 bits, PLTE and tRNS) when the picture is, else RGBA. */
 int png_write(struct buf *out, const struct geo_image *img, struct err *e);

@@ -6,7 +6,6 @@
 #include "ahi.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bytes.h"

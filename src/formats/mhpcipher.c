@@ -77,8 +77,8 @@ static inline uint32_t power(uint32_t x, uint64_t e, uint32_t mod)
 	return y;
 }
 
-/* HI_STEP and LO_STEP to the powers 0 to 31: how far each lane is ahead of the first. A short read costs little more than
- * this, and every entry of an archive is one. */
+/* HI_STEP and LO_STEP to the powers 0 to 31: how far each lane is ahead of the first. A short read costs little more
+ * than this, and every entry of an archive is one. */
 static const uint16_t hi_powers[LANES] = {
 	0x0001, 0x2345, 0xae1d, 0x8cd1, 0x7c54, 0x9af9, 0x1148, 0xdd2f, 0xafb6, 0xee96, 0xd303, 0xb729,
 	0xd1a6, 0x9ac8, 0x5002, 0x849b, 0xb798, 0x1f01, 0x24ef, 0x67ec, 0x7541, 0xf3c4, 0x9e4a, 0x1af0,

@@ -1,6 +1,5 @@
 /* A k-d tree over the points of a mesh. Points at one place are one spot, and the spots are sorted so that the middle
  * of every range splits it: no node needs a pointer. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,8 @@
 /* An edited mesh with the topology it had: values are written over the stored vertices, and only those that changed
  * (views.md 4). Everything else of the geometry stays as it is. */
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "pmo.h"
+#include "pmo_vertex.h"
 
 struct edit {
 	struct object *o;
@@ -32,6 +29,8 @@ struct vertex {
 	uint8_t want[128];
 };
 
+/* ---- vertices ---- */
+
 /* The bytes [from, from + n) of the vertex have been decided. */
 static void wish(struct edit *x, struct vertex *v, unsigned from, unsigned n)
 {
@@ -42,248 +41,42 @@ static void wish(struct edit *x, struct vertex *v, unsigned from, unsigned n)
 	pmo_wish(&x->wishes, v->at + from, v->was + from, v->want + from, n, v->corner->line, !v->corner->drawn);
 }
 
-static void wish_component(struct edit *x, struct vertex *v, const struct ge_field *f, unsigned k)
+/* `count` components of a field, likewise. */
+static void wish_field(struct edit *x, struct vertex *v, const struct ge_field *f, unsigned count)
 {
-	unsigned size = pmo_component_size(f);
-
-	wish(x, v, f->at + k * size, size);
+	wish(x, v, f->at, count * pmo_component_size(f));
 }
 
-/* ---- positions ---- */
-
-/* The scale that axis k needs at least for all that is given, and its old one at least. */
-static double scale_for(const struct edit *x, unsigned k)
+static struct pmo_given given_of(const struct edit *x, const struct vertex *v)
 {
-	double most = fabs((double)pmo_scale(x->p, x->mesh)[k]);
+	const struct pmo_corner *c = v->corner;
+	const struct geo_corner numbers = { c->from, c->uv, c->normal };
+	struct pmo_given given = pmo_given(x->put, &numbers, c->line);
 
-	for (uint32_t g = 0; g < x->mesh->group_count; g++) {
-		const struct pmo_run *r = &x->run[g];
-		const struct ge_field *f = &r->scan.vertex.position;
-		double least, highest;
-
-		pmo_range(f, &least, &highest);
-		for (uint32_t i = r->first; i < r->first + r->scan.vertices && f->format != 3; i++) {
-			uint32_t from = x->match.v[i].from;
-			struct geo_number given = { 0 };
-			double v;
-
-			if (from != GEO_NONE)
-				given = x->put->position[from][k];
-			if (geo_stays(given, pmo_shown(x->was.position[i][k])))
-				continue;
-			v = given.v > 0 ? given.v / highest : -given.v;
-			most = v > most ? v : most;
-		}
-	}
-	return most;
+	if (c->mixed)
+		given.normal = x->match.mean[v->i];
+	given.foreign_normals = x->match.foreign_normals;
+	given.keeps_length = true;
+	return given;
 }
-
-static int outside_scale(const struct edit *x, const struct vertex *v, unsigned k, double given, struct err *e)
-{
-	const float *scale = pmo_scale(x->p, x->mesh);
-	double least, most, room[3];
-	bool negative = scale[k] < 0;
-	char where[32] = "header.yaml";
-
-	pmo_range(&v->run->scan.vertex.position, &least, &most);
-	for (unsigned i = 0; i < 3; i++)
-		room[i] = isfinite(scale[i]) && scale[i] < 0 ? -scale_for(x, i) : scale_for(x, i);
-	if (x->p->mesh_scale)
-		snprintf(where, sizeof where, "meshes/%u.yaml", (unsigned)(x->mesh - x->p->mesh));
-	return err_line(e, EINVAL, v->corner->line, 0,
-			"%c %s is outside %s..%s; `rescale: [%s, %s, %s]` instead of the scale in %s would make room",
-			'x' + k, pmo_number(given).s, pmo_number((negative ? most : least) * scale[k]).s,
-			pmo_number((negative ? least : most) * scale[k]).s, pmo_number(room[0]).s,
-			pmo_number(room[1]).s, pmo_number(room[2]).s, where);
-}
-
-static int put_position(struct edit *x, struct vertex *v, struct err *e)
-{
-	const struct ge_field *f = &v->run->scan.vertex.position;
-	const float *scale = pmo_scale(x->p, x->mesh);
-
-	for (unsigned k = 0; k < 3; k++) {
-		struct geo_number given = x->put->position[v->corner->from][k];
-		double value = given.v / scale[k];
-
-		if (!geo_stays(given, pmo_shown(x->was.position[v->i][k]))) {
-			if (scale[k] == 0 || !isfinite(scale[k]))
-				return err_line(e, EINVAL, v->corner->line, 0,
-						"%c %s cannot be stored: the %c of the scale is %s", 'x' + k,
-						pmo_number(given.v).s, 'x' + k, pmo_number(scale[k]).s);
-			if (!pmo_fits(f, value))
-				return outside_scale(x, v, k, given.v, e);
-			ge_put(f, v->want, k, value);
-		}
-		wish_component(x, v, f, k);
-	}
-	return 0;
-}
-
-/* ---- texture coordinates ---- */
-
-static int refuse_uv(const struct edit *x, const struct vertex *v, unsigned k, double given, struct err *e)
-{
-	double scale = x->mesh->uv_scale[k], offset = x->mesh->uv_offset[k], least, most;
-	const char *name = k ? "v" : "u";
-
-	if (scale == 0 || !isfinite(scale) || !isfinite(offset))
-		return err_line(e, EINVAL, v->corner->line, 0,
-				"%s of this vertex, %s, cannot be stored: uv_scale is %s, uv_offset %s", name,
-				pmo_number(given).s, pmo_number(scale).s, pmo_number(offset).s);
-	pmo_range(&v->run->scan.vertex.uv, &least, &most);
-	return err_line(e, EINVAL, v->corner->line, 0,
-			"%s of this vertex, %s counted from the top, is outside %s..%s: uv_scale is %s", name,
-			pmo_number(given).s, pmo_number((scale < 0 ? most : least) * scale + offset).s,
-			pmo_number((scale < 0 ? least : most) * scale + offset).s, pmo_number(scale).s);
-}
-
-static int put_uv(struct edit *x, struct vertex *v, struct err *e)
-{
-	const struct ge_field *f = &v->run->scan.vertex.uv;
-	const float *shown = pmo_stream(&x->was, GEO_UV) + 2 * (size_t)(v->run->uv + v->i - v->run->first);
-	const struct pmo_mesh *m = x->mesh;
-
-	for (unsigned k = 0; k < 2; k++) {
-		struct geo_number given = x->put->uv[v->corner->uv][k];
-		double value = (given.v - m->uv_offset[k]) / m->uv_scale[k];
-
-		if (!geo_stays(given, pmo_shown(shown[k]))) {
-			if (m->uv_scale[k] == 0 || !isfinite(m->uv_scale[k]) || !pmo_fits(f, value))
-				return refuse_uv(x, v, k, given.v, e);
-			ge_put(f, v->want, k, value);
-		}
-		wish_component(x, v, f, k);
-	}
-	return 0;
-}
-
-/* ---- normals ---- */
-
-/* Whether the stored bytes are what a vector of that direction and some length rounds to: then none is better. Without
- * this a normal would be rounded again and again, as its length follows from the rounded one. */
-static bool is_rounded(const struct ge_field *f, const uint8_t *vertex, const double unit[3], double length)
-{
-	double half = f->format == 1 ? 0.5 / 128 : f->format == 2 ? 0.5 / 32768 : length * 1e-6;
-	double from = 0, to = HUGE_VAL, least, most;
-	bool any = false;
-
-	pmo_range(f, &least, &most);
-	for (unsigned k = 0; k < 3; k++) {
-		double v = ge_get(f, vertex, k), at = unit[k] < 0 ? -v : v, size = fabs(unit[k]), lower, upper;
-
-		if (!isfinite(v) || (size < 1e-12 && fabs(v) > half))
-			return false;
-		any |= v != 0;
-		if (size < 1e-12)
-			continue;
-		lower = (at - half) / size;
-		upper = v == (unit[k] < 0 ? least : most) ? HUGE_VAL : (at + half) / size;
-		from = lower > from ? lower : from;
-		to = upper < to ? upper : to;
-	}
-	return any && from <= to;
-}
-
-/* The old length, unless a component would not fit. */
-static double fitting_length(const struct ge_field *f, const double unit[3], double length)
-{
-	double least, most;
-
-	pmo_range(f, &least, &most);
-	for (unsigned k = 0; k < 3; k++) {
-		double bound = unit[k] < 0 ? least : most;
-
-		if (unit[k] * length / bound > 1)
-			length = bound / unit[k];
-	}
-	return length;
-}
-
-static bool normal_stays(const struct edit *x, const struct geo_number given[3], const float shown[3])
-{
-	bool none = !(pmo_shown(shown[0]) || pmo_shown(shown[1]) || pmo_shown(shown[2]));
-
-	if (pmo_normal_stays(given, shown))
-		return true;
-	/* Other programs replace normals of no direction, and write one for what has none. */
-	return x->match.foreign_normals &&
-	       (none || pmo_normal_near(given, shown) || !(given[0].v || given[1].v || given[2].v));
-}
-
-static int put_normal(struct edit *x, struct vertex *v, struct err *e)
-{
-	const struct ge_field *f = &v->run->scan.vertex.normal;
-	const struct geo_number *given = v->corner->mixed ? x->match.mean[v->i] : x->put->normal[v->corner->normal];
-	const float *shown = pmo_stream(&x->was, GEO_NORMAL) + 3 * (size_t)(v->run->normal + v->i - v->run->first);
-	double unit[3], length = sqrt(given[0].v * given[0].v + given[1].v * given[1].v + given[2].v * given[2].v);
-	float stored[3];
-
-	if (!normal_stays(x, given, shown)) {
-		if (!(length > 0) || !isfinite(length))
-			return err_line(e, EINVAL, v->corner->line, 0,
-					"the normal of this vertex, %s %s %s, has no direction",
-					pmo_number(given[0].v).s, pmo_number(given[1].v).s, pmo_number(given[2].v).s);
-		for (unsigned k = 0; k < 3; k++)
-			unit[k] = given[k].v / length;
-		length = pmo_normal(f, v->was, stored);
-		if (!is_rounded(f, v->was, unit, length)) {
-			length = fitting_length(f, unit, length);
-			for (unsigned k = 0; k < 3; k++)
-				ge_put(f, v->want, k, unit[k] * length);
-		}
-	}
-	wish(x, v, f->at, 3 * pmo_component_size(f));
-	return 0;
-}
-
-/* ---- colours ---- */
-
-static int put_colour(struct edit *x, struct vertex *v, struct err *e)
-{
-	const struct ge_field *f = &v->run->scan.vertex.colour;
-	const struct geo_number *given = x->put->colour[v->corner->from];
-	const float *shown = pmo_stream(&x->was, GEO_COLOUR) + 4 * (size_t)v->i;
-	unsigned size = f->format == 7 ? 4 : 2;
-	uint8_t rgba[4];
-	bool changed = false;
-	uint32_t bits;
-
-	ge_colour_get(f->format - 4u, ge_colour_bits(f, v->was), rgba);
-	for (unsigned k = 0; k < 3; k++) {
-		if (geo_stays(given[k], shown[k]))
-			continue;
-		if (!(given[k].v >= 0 && given[k].v <= 1))
-			return err_line(e, EINVAL, v->corner->line, 0, "%s %s is outside 0.0..1.0",
-					k == 0 ? "red" : k == 1 ? "green" : "blue", pmo_number(given[k].v).s);
-		rgba[k] = (uint8_t)lrint(given[k].v * 255);
-		changed = true;
-	}
-	bits = ge_colour_put(f->format - 4u, rgba);
-	if (changed && size == 4)
-		put_le32(v->want + f->at, bits);
-	else if (changed)
-		put_le16(v->want + f->at, (uint16_t)bits);
-	wish(x, v, f->at, size);
-	return 0;
-}
-
-/* ---- vertices ---- */
 
 static int put_vertex(struct edit *x, struct vertex *v, struct err *e)
 {
 	const struct ge_vertex *type = &v->run->scan.vertex;
-	bool coloured = x->put->colour && !isnan(x->put->colour[v->corner->from][0].v);
-	int rc = put_position(x, v, e);
+	const struct pmo_given given = given_of(x, v);
+	int rc = pmo_vertex_put(x->p, x->mesh, type, &given, true, v->want, e);
 
-	if (!rc && v->corner->uv != GEO_NONE)
-		rc = put_uv(x, v, e);
-	if (!rc && v->corner->normal != GEO_NONE)
-		rc = put_normal(x, v, e);
-	if (!rc && coloured && type->colour.format)
-		rc = put_colour(x, v, e);
-	x->no_colours += coloured && !type->colour.format;
-	return rc;
+	if (rc)
+		return rc;
+	wish_field(x, v, &type->position, 3);
+	if (given.uv)
+		wish_field(x, v, &type->uv, 2);
+	if (given.normal)
+		wish_field(x, v, &type->normal, 3);
+	if (given.colour && type->colour.format)
+		wish(x, v, type->colour.at, type->colour.format == 7 ? 4 : 2);
+	x->no_colours += given.colour && !type->colour.format;
+	return 0;
 }
 
 static int put_run(struct edit *x, const struct pmo_run *r, struct err *e)

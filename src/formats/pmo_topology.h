@@ -3,27 +3,7 @@
 #define MODELFS_PMO_TOPOLOGY_H
 
 #include "place.h"
-#include "pmo.h"
-
-/* ---- one vertex -------------------------------------------------------------------------------------------------- */
-
-/* What a text gives one vertex; NULL: not given. */
-struct pmo_given {
-	const struct geo_put *put;
-	const struct geo_number *position, *uv, *normal, *colour;      /* 3, 2, 3, 3 numbers */
-	unsigned line;
-	bool foreign_normals;
-};
-struct pmo_given pmo_given(const struct geo_put *put, const struct geo_corner *c, unsigned line);
-/* Puts that into the bytes of a stored vertex, its first morph target. What is not given stays; so does, with `slack`,
- * a value whose text could come from the stored one. The same again over the result changes nothing. EINVAL: a value
- * outside its scale. */
-int pmo_vertex_put(const struct pmo *p, const struct pmo_mesh *m, const struct ge_vertex *type,
-		   const struct pmo_given *given, bool slack, uint8_t *vertex, struct err *e);
-/* Position and texture coordinates as they are shown. */
-void pmo_vertex_position(const struct pmo *p, const struct pmo_mesh *m, const struct ge_vertex *type,
-			 const uint8_t *vertex, float out[3]);
-void pmo_vertex_uv(const struct pmo_mesh *m, const struct ge_vertex *type, const uint8_t *vertex, float out[2]);
+#include "pmo_vertex.h"
 
 /* ---- points near others ------------------------------------------------------------------------------------------ */
 

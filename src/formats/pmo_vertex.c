@@ -1,9 +1,9 @@
-/* One vertex of a mesh with a new topology: what a text says over stored bytes. */
+/* One vertex of a PMO's mesh: what a text says over stored bytes, and what their scales and ranges refuse. */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "pmo_topology.h"
+#include "pmo_vertex.h"
 
 struct pmo_given pmo_given(const struct geo_put *put, const struct geo_corner *c, unsigned line)
 {
@@ -38,34 +38,37 @@ void pmo_vertex_position(const struct pmo *p, const struct pmo_mesh *m, const st
 static double scale_for(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
 			const struct geo_put *put, unsigned k)
 {
-	double scale = pmo_scale(p, m)[k], need = isfinite(scale) ? fabs(scale) : 0, least, most;
+	double scale = pmo_scale(p, m)[k], sign = scale < 0 ? -1 : 1, need = isfinite(scale) ? fabs(scale) : 0;
+	double least, most;
 
 	pmo_range(f, &least, &most);
 	for (uint32_t i = 0; i < put->nvertices; i++) {
-		double v = put->position[i][k].v;
+		double v = sign * put->position[i][k].v;
 
+		if (pmo_fits(f, v / fabs(scale)))
+			continue;
 		v = v > 0 ? v / most : -v;
 		need = v > need ? v : need;
 	}
-	/* As a float32 it must not be less. */
-	need = (double)(float)need < need ? nextafterf((float)need, HUGE_VALF) : need;
-	return scale < 0 ? -need : need;
+	return sign * need;
 }
 
 static int outside_scale(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
 			 const struct pmo_given *given, unsigned k, struct err *e)
 {
 	double scale = pmo_scale(p, m)[k], least, most;
+	char where[32] = "header.yaml";
 
 	pmo_range(f, &least, &most);
+	if (p->mesh_scale)
+		snprintf(where, sizeof where, "meshes/%u.yaml", (unsigned)(m - p->mesh));
 	return err_line(e, EINVAL, given->line, 0,
 			"%c %s is outside %s..%s; `rescale: [%s, %s, %s]` instead of the scale in %s would make room",
 			'x' + k, pmo_number(given->position[k].v).s, pmo_number((scale < 0 ? most : least) * scale).s,
 			pmo_number((scale < 0 ? least : most) * scale).s,
 			pmo_number(scale_for(p, m, f, given->put, 0)).s,
 			pmo_number(scale_for(p, m, f, given->put, 1)).s,
-			pmo_number(scale_for(p, m, f, given->put, 2)).s,
-			p->mesh_scale ? "the mesh's yaml" : "header.yaml");
+			pmo_number(scale_for(p, m, f, given->put, 2)).s, where);
 }
 
 static int put_position(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
@@ -95,62 +98,127 @@ void pmo_vertex_uv(const struct pmo_mesh *m, const struct ge_vertex *type, const
 		out[k] = pmo_shown((float)(ge_get(&type->uv, vertex, k) * m->uv_scale[k] + m->uv_offset[k]));
 }
 
+static int refuse_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, unsigned k,
+		     struct err *e)
+{
+	double scale = m->uv_scale[k], offset = m->uv_offset[k], least, most;
+	const char *name = k ? "v" : "u";
+
+	if (scale == 0 || !isfinite(scale) || !isfinite(offset))
+		return err_line(e, EINVAL, given->line, 0,
+				"%s of this vertex, %s, cannot be stored: uv_scale is %s, uv_offset %s", name,
+				pmo_number(given->uv[k].v).s, pmo_number(scale).s, pmo_number(offset).s);
+	pmo_range(f, &least, &most);
+	return err_line(e, EINVAL, given->line, 0,
+			"%s of this vertex, %s counted from the top, is outside %s..%s: uv_scale is %s", name,
+			pmo_number(given->uv[k].v).s, pmo_number((scale < 0 ? most : least) * scale + offset).s,
+			pmo_number((scale < 0 ? least : most) * scale + offset).s, pmo_number(scale).s);
+}
+
 static int put_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, bool slack,
 		  uint8_t *vertex, struct err *e)
 {
 	for (unsigned k = 0; k < 2; k++) {
-		double scale = m->uv_scale[k], offset = m->uv_offset[k], v = given->uv[k].v, least, most;
+		double scale = m->uv_scale[k], offset = m->uv_offset[k], value = (given->uv[k].v - offset) / scale;
 
 		if (stays(given->uv[k], (float)(ge_get(f, vertex, k) * scale + offset), slack))
 			continue;
-		if (scale == 0 || !isfinite(scale) || !isfinite(offset))
-			return err_line(e, EINVAL, given->line, 0,
-					"%s of this vertex, %s, cannot be stored: uv_scale is %s", k ? "v" : "u",
-					pmo_number(v).s, pmo_number(scale).s);
-		pmo_range(f, &least, &most);
-		if (!pmo_fits(f, (v - offset) / scale))
-			return err_line(e, EINVAL, given->line, 0,
-					"%s of this vertex, %s as stored from the top, is outside %s..%s: uv_scale is "
-					"%s",
-					k ? "v" : "u", pmo_number(v).s,
-					pmo_number((scale < 0 ? most : least) * scale + offset).s,
-					pmo_number((scale < 0 ? least : most) * scale + offset).s,
-					pmo_number(scale).s);
-		ge_put(f, vertex, k, (v - offset) / scale);
+		if (scale == 0 || !isfinite(scale) || !pmo_fits(f, value))
+			return refuse_uv(m, f, given, k, e);
+		ge_put(f, vertex, k, value);
 	}
 	return 0;
 }
 
 /* ---- normals ---- */
 
+static void put_direction(const struct ge_field *f, const double unit[3], double length, uint8_t *vertex)
+{
+	for (unsigned k = 0; k < 3; k++)
+		ge_put(f, vertex, k, unit[k] * length);
+}
+
 /* The longest vector of that direction that can be stored: what it rounds to depends on nothing else, so that the same
  * normal always gives the same bytes. */
-static void put_direction(const struct ge_field *f, const double unit[3], uint8_t *vertex)
+static void put_longest(const struct ge_field *f, const double unit[3], uint8_t *vertex)
 {
-	double most = f->format == 1 ? 127.0 / 128 : f->format == 2 ? 32767.0 / 32768 : 1;
+	put_direction(f, unit, f->format == 1 ? 127.0 / 128 : f->format == 2 ? 32767.0 / 32768 : 1, vertex);
+}
 
-	for (unsigned k = 0; k < 3; k++)
-		ge_put(f, vertex, k, unit[k] * most);
+/* Whether the stored bytes are what a vector of that direction and some length rounds to: then none is better. Without
+ * this a normal would be rounded again and again, as its length follows from the rounded one. */
+static bool is_rounded(const struct ge_field *f, const uint8_t *vertex, const double unit[3], double length)
+{
+	double half = f->format == 1 ? 0.5 / 128 : f->format == 2 ? 0.5 / 32768 : length * 1e-6;
+	double from = 0, to = HUGE_VAL, least, most;
+	bool any = false;
+
+	pmo_range(f, &least, &most);
+	for (unsigned k = 0; k < 3; k++) {
+		double v = ge_get(f, vertex, k), at = unit[k] < 0 ? -v : v, size = fabs(unit[k]), lower, upper;
+
+		if (!isfinite(v) || (size < 1e-12 && fabs(v) > half))
+			return false;
+		any |= v != 0;
+		if (size < 1e-12)
+			continue;
+		lower = (at - half) / size;
+		upper = v == (unit[k] < 0 ? least : most) ? HUGE_VAL : (at + half) / size;
+		from = lower > from ? lower : from;
+		to = upper < to ? upper : to;
+	}
+	return any && from <= to;
+}
+
+/* The old length, unless a component would not fit. */
+static double fitting_length(const struct ge_field *f, const double unit[3], double length)
+{
+	double least, most;
+
+	pmo_range(f, &least, &most);
+	for (unsigned k = 0; k < 3; k++) {
+		double bound = unit[k] < 0 ? least : most;
+
+		if (unit[k] * length / bound > 1)
+			length = bound / unit[k];
+	}
+	return length;
+}
+
+/* none: the given one has no direction. */
+static bool normal_stays(const struct pmo_given *given, bool none, const float shown[3], bool slack)
+{
+	const struct geo_number *n = given->normal;
+
+	if (stays(n[0], shown[0], slack) && stays(n[1], shown[1], slack) && stays(n[2], shown[2], slack))
+		return true;
+	if (!given->foreign_normals)
+		return false;
+	/* Other programs write one for what has none, replace those of no direction and turn the others a little. */
+	return none || pmo_normal_near(n, shown) ||
+	       (given->keeps_length && !(pmo_shown(shown[0]) || pmo_shown(shown[1]) || pmo_shown(shown[2])));
 }
 
 static int put_normal(const struct ge_field *f, const struct pmo_given *given, bool slack, uint8_t *vertex,
 		      struct err *e)
 {
 	const struct geo_number *n = given->normal;
-	double length = sqrt(n[0].v * n[0].v + n[1].v * n[1].v + n[2].v * n[2].v);
+	double unit[3], length = sqrt(n[0].v * n[0].v + n[1].v * n[1].v + n[2].v * n[2].v);
 	bool none = !(length > 0) || !isfinite(length);
 	float shown[3];
+	double old = pmo_normal(f, vertex, shown);
 
-	pmo_normal(f, vertex, shown);
-	if (stays(n[0], shown[0], slack) && stays(n[1], shown[1], slack) && stays(n[2], shown[2], slack))
-		return 0;
-	/* Other programs write one for what has none, and turn them a little. */
-	if (given->foreign_normals && (none || pmo_normal_near(n, shown)))
+	if (normal_stays(given, none, shown, slack))
 		return 0;
 	if (none)
 		return err_line(e, EINVAL, given->line, 0, "the normal of this vertex, %s %s %s, has no direction",
 				pmo_number(n[0].v).s, pmo_number(n[1].v).s, pmo_number(n[2].v).s);
-	put_direction(f, (const double[]){ n[0].v / length, n[1].v / length, n[2].v / length }, vertex);
+	for (unsigned k = 0; k < 3; k++)
+		unit[k] = n[k].v / length;
+	if (!given->keeps_length)
+		put_longest(f, unit, vertex);
+	else if (!is_rounded(f, vertex, unit, old))
+		put_direction(f, unit, fitting_length(f, unit, old), vertex);
 	return 0;
 }
 

@@ -55,11 +55,12 @@ static int allocate_target(struct archive *a, const struct job *job)
 static int reserve(struct archive *a, struct job *job, struct err *e)
 {
 	bool recorded = job->h.flags & JOURNAL_RECORDED;
+	uint64_t length = job->h.length < INT64_MAX / 4 ? job->h.length : INT64_MAX / 4;       /* no disk has that */
 	uint64_t growth = job->h.new_size > job->h.old_size ? job->h.new_size - job->h.old_size : 0;
 	int fd, rc;
 
 	growth = job->h.flags & JOURNAL_REWRITTEN ? 0 : growth;
-	rc = archive_room(a, job->h.length * (recorded ? 2 : 1) + growth, e);
+	rc = archive_room(a, length * (recorded ? 2 : 1) + growth, e);
 	if (rc)
 		return rc;
 	if (recorded) {                        /* created now, so that its name is on disc before the commit point */

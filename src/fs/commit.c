@@ -31,11 +31,11 @@ static int put_back(struct save *s, struct err *e)
 
 	if (!b || !b->set || b->commits != s->t->commits)
 		return 0;
-	rc = edit_object(s->ed, unit_at(s->t, s->n.unit->id), &o, e);  /* opens the file's plan */
-	edit_reopen(s->ed);
+	rc = edit_object(s->ed, s->n.unit, &o, e);     /* opens the file's plan */
 	plan = edit_plan(s->ed, b->file);
 	for (size_t i = 0; i < b->plan.n && plan && !rc; i++)
 		rc = plan_write(plan, b->plan.v[i].at, b->plan.v[i].bytes, b->plan.v[i].len);
+	edit_reopen(s->ed);
 	return rc;
 }
 
@@ -91,19 +91,15 @@ static int check_object(struct save *s, struct unit *u, struct err *e)
 /* What was written must read back as what it is: the same text once more changes nothing. */
 static int check_repeat(struct save *s, struct err *e)
 {
-	struct edit *again;
-	bool empty = true;
+	bool same = true;
 	int rc;
 
 	if (!apply_repeats(s->n))
 		return 0;
-	rc = edit_on_top(s->ed, &again, e);
-	rc = rc ? rc : apply_node(again, s->n, s->text, e);
-	rc = rc ? rc : edit_settle(again, &empty, e);
-	if (!rc && !empty)
-		rc = err_set(e, EIO, "what would be stored does not read back as it was written");
-	edit_end(again);
-	return rc;
+	rc = edit_repeat(s->ed, e);
+	rc = rc ? rc : apply_node(s->ed, s->n, s->text, e);
+	rc = rc ? rc : edit_repeated(s->ed, &same, e);
+	return rc || same ? rc : err_set(e, EIO, "what would be stored does not read back as it was written");
 }
 
 static int check(struct save *s, struct err *e)

@@ -17,11 +17,13 @@ struct level {
 	struct source *src;                    /* held */
 	struct object *object;                 /* once opened */
 	struct entries entries;                /* of a container, once opened */
+	bool keep;                             /* edit_reopen() */
 };
 
 struct edit_file {
 	struct plan *plan;                     /* NULL: not opened yet */
 	struct source *root;                   /* overlay of plan */
+	struct plan *first;                    /* edit_repeat(): the plan as it was; NULL: there was none */
 };
 
 /* Plans that others rest on. */
@@ -29,7 +31,8 @@ struct frozen { struct frozen *next; struct plan *plan; };
 
 struct edit {
 	struct tree *tree;
-	struct edit *under;
+	bool second;                           /* edit_repeat() */
+	bool moved;                            /* an entry has another size or place */
 	struct edit_file file[TREE_FILES];
 	struct frozen *frozen;
 	struct level *levels;
@@ -61,14 +64,8 @@ static int new_plan(struct edit_file *f, struct source *base, struct err *e)
 static int open_file(struct edit *ed, unsigned n, struct err *e)
 {
 	struct edit_file *f = &ed->file[n];
-	int rc;
 
-	if (f->plan)
-		return 0;
-	if (!ed->under)
-		return new_plan(f, archive_source(ed->tree->file[n].archive), e);
-	rc = open_file(ed->under, n, e);
-	return rc ? rc : new_plan(f, ed->under->file[n].root, e);
+	return f->plan ? 0 : new_plan(f, archive_source(ed->tree->file[n].archive), e);
 }
 
 /* The overlay with the size the plan has now. */
@@ -116,51 +113,144 @@ int edit_begin(struct tree *t, struct edit **out, struct err *e)
 	return 0;
 }
 
-int edit_on_top(struct edit *under, struct edit **out, struct err *e)
+static void drop_plan(struct plan *p)
 {
-	int rc = edit_begin(under->tree, out, e);
-
-	if (!rc)
-		(*out)->under = under;
-	return rc;
+	if (p)
+		plan_free(p);
+	free(p);
 }
+
+/* ---- the same once more ---- */
 
 bool edit_is_second(const struct edit *ed)
 {
-	return ed->under;
+	return ed->second;
+}
+
+int edit_repeat(struct edit *ed, struct err *e)
+{
+	for (unsigned i = 0; i < TREE_FILES; i++) {
+		struct edit_file *f = &ed->file[i];
+		int rc = 0;
+
+		if (!f->plan)
+			continue;
+		f->first = malloc(sizeof *f->first);
+		if (!f->first)
+			return err_nomem(e);
+		plan_init(f->first, f->plan->base);
+		f->first->size = f->plan->size;
+		for (size_t k = 0; k < f->plan->n && !rc; k++)
+			rc = plan_write(f->first, f->plan->v[k].at, f->plan->v[k].bytes, f->plan->v[k].len);
+		if (rc)
+			return err_set(e, -rc, "%s", strerror(-rc));
+	}
+	ed->second = true;
+	return 0;
+}
+
+static bool same_plan(const struct plan *a, const struct plan *b)
+{
+	bool same = a->base == b->base && a->size == b->size && a->n == b->n;
+
+	for (size_t i = 0; i < a->n && same; i++)
+		same = a->v[i].at == b->v[i].at && a->v[i].len == b->v[i].len &&
+		       !memcmp(a->v[i].bytes, b->v[i].bytes, a->v[i].len);
+	return same;
+}
+
+int edit_repeated(struct edit *ed, bool *same, struct err *e)
+{
+	bool empty;
+	int rc = edit_settle(ed, &empty, e);
+
+	*same = true;
+	for (unsigned i = 0; i < TREE_FILES && !rc; i++) {
+		const struct edit_file *f = &ed->file[i];
+
+		if (f->plan && f->first)
+			*same &= same_plan(f->plan, f->first);
+		else if (f->plan)              /* opened only now */
+			*same &= !f->plan->n && f->plan->size == f->plan->base->size;
+	}
+	return rc;
+}
+
+/* ---- opening anew ---- */
+
+#define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
+
+/* Whether a container's own bytes are as they were when it was opened: then its entries are where they were. Most edits
+ * change one entry, and reading the table of a large archive takes longer than all else. */
+static bool is_as_opened(const struct edit *ed, const struct level *l)
+{
+	const struct plan *p = ed->file[l->unit->file].plan;
+	uint64_t base;
+
+	if (!l->object || !l->unit->format->container || ed->moved || p->n > WRITES_SEARCHED)
+		return false;
+	base = src_where(l->src, 0);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct write *w = &p->v[i];
+		uint32_t k = 0;
+
+		if (w->at + w->len <= base || w->at >= base + l->src->size)
+			continue;
+		while (k < l->entries.n && (w->at < base + l->entries.v[k].at ||
+					    w->at + w->len > base + l->entries.v[k].at + l->entries.v[k].size))
+			k++;
+		if (k == l->entries.n)
+			return false;
+	}
+	return !l->up || is_as_opened(ed, l->up);
 }
 
 void edit_reopen(struct edit *ed)
 {
+	struct level *kept = NULL;
+
 	src_put(ed->lent);
 	ed->lent = NULL;
+	/* None is freed while another may have to be looked at through it. */
+	for (struct level *l = ed->levels; l; l = l->next)
+		l->keep = is_as_opened(ed, l);
 	while (ed->levels) {
 		struct level *l = ed->levels;
 
 		ed->levels = l->next;
+		if (l->keep) {
+			l->next = kept;
+			kept = l;
+			continue;
+		}
 		object_close(l->object);
 		src_put(l->src);
 		free(l);
 	}
+	ed->levels = kept;
+}
+
+static void close_levels(struct edit *ed)
+{
+	ed->moved = true;                      /* nothing is kept */
+	edit_reopen(ed);
 }
 
 void edit_end(struct edit *ed)
 {
 	if (!ed)
 		return;
-	edit_reopen(ed);
+	close_levels(ed);
 	for (unsigned i = 0; i < TREE_FILES; i++) {
 		src_put(ed->file[i].root);
-		if (ed->file[i].plan)
-			plan_free(ed->file[i].plan);
-		free(ed->file[i].plan);
+		drop_plan(ed->file[i].plan);
+		drop_plan(ed->file[i].first);
 	}
 	while (ed->frozen) {
 		struct frozen *f = ed->frozen;
 
 		ed->frozen = f->next;
-		plan_free(f->plan);
-		free(f->plan);
+		drop_plan(f->plan);
 		free(f);
 	}
 	buf_free(&ed->lines);
@@ -169,6 +259,8 @@ void edit_end(struct edit *ed)
 
 void edit_say(struct edit *ed, const char *text)
 {
+	if (ed->second)
+		return;
 	buf_str(&ed->lines, text);
 	buf_char(&ed->lines, '\n');
 }
@@ -231,6 +323,7 @@ static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err
 	if (size > at && !ed->tree->grow)
 		return err_set(e, ENOSPC, "the file has %" PRIu64 " bytes, %" PRIu64 " are needed: %" PRIu64
 			       " bytes are missing; -o grow would let it grow", at, size, size - at);
+	ed->moved = true;
 	f->plan->size = size;
 	/* What is new reads as zero, also where a longer file is made shorter first and then longer again. */
 	for (; at < size; at += sizeof zero) {
@@ -260,10 +353,11 @@ static int renew_source(struct level *l, struct err *e)
 static int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
 {
 	const struct container_ops *c = in->unit->format->container;
-	int rc = c->resize ? c->resize(in->object, &in->entries, i, size, e) :
-		 size == in->entries.v[i].size ? 0 :
-		 err_set(e, EINVAL, "%" PRIu64 " bytes needed, got %" PRIu64, in->entries.v[i].size, size);
+	int rc;
 
+	in->edit->moved = true;
+	rc = c->resize ? c->resize(in->object, &in->entries, i, size, e) : size == in->entries.v[i].size ? 0 :
+	     err_set(e, EINVAL, "%" PRIu64 " bytes needed, got %" PRIu64, in->entries.v[i].size, size);
 	if (!rc && in->src != in->object->src) {
 		src_put(in->src);
 		in->src = src_ref(in->object->src);
@@ -300,7 +394,7 @@ static int rebase(const struct surroundings *s, struct source *moved, struct sou
 	struct frozen *old;
 	int rc;
 
-	if (l->up || l->edit->under)
+	if (l->up)
 		return err_set(e, EROFS, "an archive inside another one cannot be written anew");
 	if (!l->edit->tree->grow)
 		return err_set(e, EPERM, "the archive may not grow without -o grow");

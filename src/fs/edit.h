@@ -12,9 +12,6 @@ struct edit;
 
 int edit_begin(struct tree *t, struct edit **out, struct err *e);
 void edit_end(struct edit *ed);                /* NULL is fine */
-/* A second edit on top of the first: what it writes is only what it would change beyond it. */
-int edit_on_top(struct edit *under, struct edit **out, struct err *e);
-bool edit_is_second(const struct edit *ed);
 /* What is opened from now on is opened anew: objects see what was written. */
 void edit_reopen(struct edit *ed);
 
@@ -31,6 +28,11 @@ int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct sour
 struct plan *edit_plan(struct edit *ed, unsigned file);
 /* Leaves out what does not change anything. True when nothing is left in any file. */
 int edit_settle(struct edit *ed, bool *empty, struct err *e);
+/* Remembers what is planned; from then on the same is applied once more, edit_is_second(). Then edit_repeated() tells
+ * whether that has changed nothing. */
+int edit_repeat(struct edit *ed, struct err *e);
+int edit_repeated(struct edit *ed, bool *same, struct err *e);
+bool edit_is_second(const struct edit *ed);
 /* Lines that hooks had to say, each ended by \n. */
 const struct buf *edit_lines(const struct edit *ed);
 void edit_say(struct edit *ed, const char *text);

@@ -103,8 +103,8 @@ static void put64(uint8_t *p, uint64_t v)
 
 /* ---- writing ---- */
 
-/* Calls fn for every record of plan over a file of `old` bytes, without the old bytes. */
-static int each_span(const struct plan *plan, uint64_t old, int (*fn)(void *ctx, const struct record *), void *ctx)
+/* Calls fn for every record of what plan writes over a file of `old` bytes, without the old bytes. */
+static int each_write(const struct plan *plan, uint64_t old, int (*fn)(void *ctx, const struct record *), void *ctx)
 {
 	int rc = 0;
 
@@ -119,6 +119,14 @@ static int each_span(const struct plan *plan, uint64_t old, int (*fn)(void *ctx,
 						       .nold = (uint32_t)(left < part ? left : part) });
 		}
 	}
+	return rc;
+}
+
+/* The same for what it cuts off. */
+static int each_cut(const struct plan *plan, uint64_t old, int (*fn)(void *ctx, const struct record *), void *ctx)
+{
+	int rc = 0;
+
 	for (uint64_t at = plan->size, part; at < old && !rc; at += part) {
 		part = old - at < RECORD_MOST ? old - at : RECORD_MOST;
 		rc = fn(ctx, &(struct record){ .at = at, .nold = (uint32_t)part });
@@ -138,11 +146,14 @@ static int measure(void *ctx, const struct record *r)
 
 void journal_measure(struct journal_head *h, const struct plan *plan)
 {
-	h->length = HEAD + h->nwhat + (uint64_t)4 * h->ncrcs;
-	h->nrecords = 0;
-	h->changed = h->flags & JOURNAL_REWRITTEN ? h->new_size : 0;
+	uint64_t cut = plan && plan->size < h->old_size ? h->old_size - plan->size : 0;
+	uint64_t cuts = cut / RECORD_MOST + !!(cut % RECORD_MOST);
+
+	h->length = HEAD + h->nwhat + (uint64_t)4 * h->ncrcs + cuts * RECORD + cut;
+	h->nrecords = cuts;
+	h->changed = (h->flags & JOURNAL_REWRITTEN ? h->new_size : 0) + cut;
 	if (plan)
-		each_span(plan, h->old_size, measure, h);
+		each_write(plan, h->old_size, measure, h);
 }
 
 struct out {
@@ -237,7 +248,9 @@ static int write_body(struct out *o, const struct journal_head *h, const char *w
 		rc = add(o, four, 4);
 	}
 	if (!rc && plan)
-		rc = each_span(plan, h->old_size, add_record, o);
+		rc = each_write(plan, h->old_size, add_record, o);
+	if (!rc && plan)
+		rc = each_cut(plan, h->old_size, add_record, o);
 	return rc ? rc : flush(o);
 }
 

@@ -47,11 +47,24 @@ static void tell(struct refresh *r, struct node n)
 	buf_add(r->ids, &id, sizeof id);
 }
 
+/* Whether anybody can know attributes of a leaf: who was given some has made its size known, or wrote to it. */
+static bool may_be_known(const struct refresh *r, const struct unit *u, uint32_t i)
+{
+	const struct tree *t = r->t;
+	const struct leaf *l = &u->leaves[i];
+	bool made = l->kind != LEAF_DIR && l->kind != LEAF_WHOLE && l->kind != LEAF_SECTION_RAW && l->kind != LEAF_GAP &&
+		    l->kind != LEAF_ERRORS;
+
+	return !made || atomic_load(&l->size) != SIZE_UNKNOWN || atomic_load(&t->ndrafts) > (t->saving ? 1u : 0u) ||
+	       (t->saving && t->saving->unit == u && t->saving->local == u->nkids + 1 + i);
+}
+
 static void tell_unit(struct refresh *r, struct unit *u)
 {
 	tell(r, (struct node){ .unit = u });
 	for (uint32_t i = 0; i < u->nleaves; i++)
-		tell(r, (struct node){ .unit = u, .local = u->nkids + 1 + i });
+		if (may_be_known(r, u, i))
+			tell(r, (struct node){ .unit = u, .local = u->nkids + 1 + i });
 }
 
 static void tell_changed(struct tree *t, const struct buf *ids)
@@ -390,6 +403,78 @@ static int refresh_kids(struct refresh *r, struct unit *u, const struct entries 
 	return rc;
 }
 
+/* ---- when no table changed ---- */
+
+#define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
+
+/* The entry that a write lies in; u->nkids: none, or not all of it. */
+static uint32_t written_kid(const struct unit *u, const struct write *w)
+{
+	uint64_t base = src_where(u->src, 0);
+	uint32_t i = 0;
+
+	while (i < u->nkids && (w->at < base + u->kids[i].entry.at ||
+				w->at + w->len > base + u->kids[i].entry.at + u->kids[i].entry.size))
+		i++;
+	return i;
+}
+
+static bool writes_unit(const struct unit *u, const struct write *w)
+{
+	uint64_t base = src_where(u->src, 0);
+
+	return w->at < base + u->src->size && w->at + w->len > base;
+}
+
+/* Marks the entries that are written; false when something else of the container is. */
+static bool only_kids(const struct refresh *r, const struct unit *u, uint8_t *how)
+{
+	if (!r->plan || r->plan->moved || r->plan->size != r->plan->base->size || r->plan->n > WRITES_SEARCHED)
+		return false;
+	for (size_t k = 0; k < r->plan->n; k++) {
+		uint32_t i;
+
+		if (!writes_unit(u, &r->plan->v[k]))
+			continue;
+		i = written_kid(u, &r->plan->v[k]);
+		if (i == u->nkids)
+			return false;
+		how[i] = WRITTEN;
+	}
+	return true;
+}
+
+/* What a large archive's table says need not be read again because one entry was saved. 1: done. */
+static int refresh_written(struct refresh *r, struct unit *u)
+{
+	uint8_t *how = calloc((size_t)u->nkids + 1, 1), room[PROBE_MOST];
+	struct kid *was = how && only_kids(r, u, how) ? malloc(((size_t)u->nkids + 1) * sizeof *was) : NULL;
+	int rc = 0;
+
+	if (!was) {
+		free(how);
+		return 0;
+	}
+	memcpy(was, u->kids, u->nkids * sizeof *was);
+	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
+		if (how[i] == SAME)
+			continue;
+		u->kids[i].format = NULL;
+		rc = layout_probe(r->t, u, i, room, NULL);
+	}
+	for (uint32_t i = 0; i < u->nkids && !rc; i++)
+		if (how[i] != SAME)
+			rc = renew_kid(r, u, i, &was[i], true);
+	if (u->format->container->in_order)
+		refresh_before(r, u, how);
+	unit_choose_mates(r->t, u);
+	free(was);
+	free(how);
+	return rc ? rc : 1;
+}
+
+/* ---- units that are read anew ---- */
+
 /* Leaves and notes of damage, made anew; the old ones are gone also when that fails. */
 static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, struct object *o)
 {
@@ -429,8 +514,11 @@ static int reread(struct refresh *r, struct unit *u)
 	struct entries entries = { 0 };
 	uint32_t was_kids = u->nkids;
 	struct object *o;
-	int rc = object_open(u->format, u->src, &u->around, &o, NULL);
+	int rc = u->format->container ? refresh_written(r, u) : 0;
 
+	if (rc)
+		return rc > 0 ? 0 : rc;
+	rc = object_open(u->format, u->src, &u->around, &o, NULL);
 	if (rc)
 		return rc;
 	if (u->format->container)

@@ -15,6 +15,7 @@ import io
 import os
 import random
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
@@ -97,26 +98,16 @@ class Inputs:
                 os.unlink(self.path(name))
         return shutil.copyfile(self.big(), self.path('EDIT.BIN'))
 
-    def big_text(self, where, modelfs=None):
-        """The first materials.yaml that has a colour, as a path below where: a mount point, or with modelfs an
-        archive."""
-        def names(path):
-            if not modelfs:
-                return sorted(os.listdir(os.path.join(where, path)))
-            return subprocess.run([modelfs, 'ls', where, path], check=True, stdout=subprocess.PIPE,
-                                  text=True).stdout.split()
-
-        def text(path):
-            if not modelfs:
-                with open(os.path.join(where, path)) as f:
-                    return f.read()
-            return subprocess.run([modelfs, 'cat', where, path], check=True, stdout=subprocess.PIPE, text=True).stdout
-
-        for pac in names(''):
-            for model in names(pac) if pac.endswith('.pac') else []:
+    def big_text(self, point):
+        """The path of the first materials.yaml with a colour, in BIG.BIN mounted at point."""
+        for pac in sorted(os.listdir(point)):
+            for model in sorted(os.listdir(os.path.join(point, pac))) if pac.endswith('.pac') else []:
                 path = f'{pac}/{model}/materials.yaml'
-                if model.endswith('.pmo') and 'colour: [' in text(path):
-                    return path
+                if not model.endswith('.pmo'):
+                    continue
+                with open(os.path.join(point, path)) as f:
+                    if 'colour: [' in f.read():
+                        return path
         raise RuntimeError('no model with materials')
 
     def edited_zip(self, text):
@@ -124,8 +115,8 @@ class Inputs:
         with open(self.big(), 'rb') as f, zipfile.ZipFile(path, 'w', zipfile.ZIP_STORED) as z:
             for i, (at, size) in enumerate(zip(self.big_offsets(), self.big_sizes())):
                 f.seek(at)
-                z.writestr('%05d.pac' % i, f.read(size))
-            z.writestr('materials.yaml', text)
+                z.writestr(zip_entry('%05d.pac' % i), f.read(size))
+            z.writestr(zip_entry('materials.yaml'), text)
         return path
 
     def twin_slots(self):
@@ -194,6 +185,13 @@ class Inputs:
             if packer.wait():
                 raise RuntimeError('mksquashfs failed')
         return self.make(name + '.sqfs', write)
+
+
+def zip_entry(name):
+    """With a mode, without which fuse-zip cannot tell what it is."""
+    info = zipfile.ZipInfo(name)
+    info.external_attr = (stat.S_IFREG | 0o644) << 16
+    return info
 
 
 def blocks(size):

@@ -106,9 +106,9 @@ bool buf_grow(struct buf *b, size_t n)
 
 void buf_add(struct buf *b, const void *p, size_t n)
 {
-	uint8_t *room = buf_room(b, n);
+	uint8_t *room = n ? buf_room(b, n) : NULL;
 
-	if (room && n) {
+	if (room) {
 		memcpy(room, p, n);
 		b->len += n;
 	}

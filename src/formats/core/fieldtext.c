@@ -587,7 +587,8 @@ static int parse_value(const struct field *f, bool be, uint8_t *raw, struct scan
 int field_parse(const struct field *f, bool be, uint8_t *raw, const char *text, size_t n, struct err *e)
 {
 	struct field shown = as_shown(f);
-	struct scan s = { text, text + n, e }, again = s;
+	const char *from = n ? text : "";      /* an empty buffer has no address */
+	struct scan s = { from, from + n, e }, again = s;
 	int rc = parse_value(&shown, be, NULL, &s);
 
 	return rc ? rc : parse_value(&shown, be, raw, &again);

@@ -44,8 +44,8 @@ struct geo_mesh {
 
 /* ---- edited geometry ------------------------------------------------------------------------------------------------
  *
- * A number as a text gave it. The text may have been rounded when it was printed: the value meant lies within `slack` of
- * v (half a unit of the last digit printed). */
+ * A number as a text gave it. The text may have been rounded when it was printed: the value meant lies within `slack`
+ * of v (half a unit of the last digit printed). */
 struct geo_number { double v; float slack; };
 
 /* Whether the value that is shown now could have been printed as that number: then nobody changed it. */

@@ -29,16 +29,6 @@ void plan_free(struct plan *p)
 	p->base = NULL;
 }
 
-void plan_rebase(struct plan *p, struct source *base, uint64_t size, bool moved)
-{
-	struct source *old = p->base;
-
-	p->base = src_ref(base);
-	p->size = size;
-	p->moved = moved;
-	src_put(old);
-}
-
 /* ---- writing ---- */
 
 /* The first write that ends behind `at`. */

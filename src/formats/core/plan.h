@@ -31,9 +31,6 @@ int plan_read(const struct plan *p, void *buf, size_t n, uint64_t at);
 /* Leaves out all bytes that are what the base has; afterwards a plan that changes nothing has no writes and the size of
  * its base. Runs less than 16 bytes apart are joined. */
 int plan_settle(struct plan *p, struct err *e);
-/* From now on over that base, of that size; the writes, which have its coordinates from the start, must be none yet or
- * stay true: the caller sees to that. moved: see above. */
-void plan_rebase(struct plan *p, struct source *base, uint64_t size, bool moved);
 
 /* Reads and writes through p, which must live longer; p->size bytes as of now. NULL when out of memory. */
 struct source *src_overlay(struct plan *p);

@@ -9,9 +9,9 @@ struct point { float c[4], w; };               /* where it is; its weight, more 
 /* The points that `order` names from `at` on. */
 struct box {
 	uint32_t at, n;
-	float axis[4], lo, scale;              /* the direction in which it is longest, and its bins in that direction */
+	float axis[4], lo, scale;              /* the direction in which it is longest, and its bins in that one */
 	unsigned cut;                          /* the last bin of the first half */
-	double gain;                           /* by how much the squared error shrinks when it is cut; 0: it cannot be */
+	double gain;                           /* by how much a cut shrinks the squared error; 0: it cannot be cut */
 };
 
 /* Finds the best cut of b, whose at and n are set. */

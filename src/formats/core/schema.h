@@ -64,7 +64,8 @@ struct record {
  * The macros check the member's C type and array length when compiling. */
 #define FIELD_TYPE_OK_(S, m, T) (sizeof(char[1 - 2 * !_Generic(((S *)0)->m, T: 1, default: 0)]) * 0)
 #define FIELD_LENGTH_OK_(S, m, T, n) \
-	(sizeof(char[1 - 2 * !(_Generic(&((S *)0)->m[0], T *: 1, default: 0) && sizeof(((S *)0)->m) == (n) * sizeof(T))]) * 0)
+	(sizeof(char[1 - 2 * !(_Generic(&((S *)0)->m[0], T *: 1, default: 0) && \
+			       sizeof(((S *)0)->m) == (n) * sizeof(T))]) * 0)
 #define FIELD1_(S, m, T, F, at_, doc_, ...) \
 	{ .name = #m, .doc = doc_, .at = (at_), .count = 1, .type = F, \
 	  .member = offsetof(S, m) + FIELD_TYPE_OK_(S, m, T), __VA_ARGS__ }

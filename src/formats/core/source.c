@@ -325,10 +325,11 @@ struct source *src_slice(struct source *parent, uint64_t at, uint64_t n)
 /* ---- encrypted blocks ---- */
 
 struct blocks_source { struct source s; const struct cipher *cipher; uint32_t key; };
+typedef void crypt_fn(uint32_t key, uint64_t at, uint8_t *p, size_t n);        /* one way of a cipher */
 
-/* Part of one unit: read whole, decrypted, cut. A unit cut off by the end of the run is padded with zeros; its cipher
- * text is incomplete, so what it gives past the end is not used. */
-static int blocks_unit(struct blocks_source *b, uint8_t *p, size_t n, uint64_t at)
+/* Part of one unit: read whole, sent through the cipher, cut. A unit cut off by the end of the run is padded with
+ * zeros; its cipher text is incomplete, so what it gives past the end is not used. */
+static int read_unit(struct blocks_source *b, crypt_fn *crypt, uint8_t *p, size_t n, uint64_t at)
 {
 	uint64_t unit = b->cipher->unit, start = at / unit * unit;
 	uint8_t room[UNIT_MAX] = { 0 };
@@ -336,7 +337,7 @@ static int blocks_unit(struct blocks_source *b, uint8_t *p, size_t n, uint64_t a
 	int rc = src_pread(b->s.parent, room, (size_t)have, start);
 
 	if (!rc) {
-		b->cipher->decrypt(b->key, start, room, (size_t)unit);
+		crypt(b->key, start, room, (size_t)unit);
 		memcpy(p, room + (at - start), n);
 	}
 	return rc;
@@ -355,23 +356,27 @@ static struct parts split(unsigned unit, size_t n, uint64_t at)
 	return p;
 }
 
-static int blocks_pread(struct source *s, void *buf, size_t n, uint64_t at)
+static int read_through(struct source *s, crypt_fn *crypt, uint8_t *p, size_t n, uint64_t at)
 {
 	struct blocks_source *b = (struct blocks_source *)s;
 	struct parts part = split(b->cipher->unit, n, at);
-	uint8_t *p = buf;
-	int rc = part.head ? blocks_unit(b, p, part.head, at) : 0;
+	int rc = part.head ? read_unit(b, crypt, p, part.head, at) : 0;
 
 	p += part.head;
 	at += part.head;
 	if (!rc && part.whole) {
 		rc = src_pread(s->parent, p, part.whole, at);
 		if (!rc)
-			b->cipher->decrypt(b->key, at, p, part.whole);
+			crypt(b->key, at, p, part.whole);
 	}
 	if (!rc && part.tail)
-		rc = blocks_unit(b, p + part.whole, part.tail, at + part.whole);
+		rc = read_unit(b, crypt, p + part.whole, part.tail, at + part.whole);
 	return rc;
+}
+
+static int blocks_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	return read_through(s, ((struct blocks_source *)s)->cipher->decrypt, buf, n, at);
 }
 
 /* Part of one unit: the unit is read, changed and encrypted again, as far as the run has it. */
@@ -426,9 +431,10 @@ static uint64_t blocks_where(const struct source *s, uint64_t at)
 
 static const struct source_ops blocks_ops = { .pread = blocks_pread, .pwrite = blocks_pwrite, .where = blocks_where };
 
-struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key)
+static struct source *new_blocks(const struct source_ops *ops, struct source *parent, const struct cipher *c,
+				 uint32_t key)
 {
-	struct blocks_source *b = new_source(sizeof *b, &blocks_ops, parent, parent->size);
+	struct blocks_source *b = new_source(sizeof *b, ops, parent, parent->size);
 
 	if (b) {
 		b->cipher = c;
@@ -437,52 +443,22 @@ struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_
 	return b ? &b->s : NULL;
 }
 
-/* The inverse. A unit that the end of the source cuts off is padded with zeros, as a run of the cipher pads it. */
-
-static int coded_unit(struct blocks_source *b, uint8_t *p, size_t n, uint64_t at)
+struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key)
 {
-	uint64_t unit = b->cipher->unit, start = at / unit * unit;
-	uint8_t room[UNIT_MAX] = { 0 };
-	uint64_t have = b->s.size - start < unit ? b->s.size - start : unit;
-	int rc = src_pread(b->s.parent, room, (size_t)have, start);
-
-	if (!rc) {
-		b->cipher->encrypt(b->key, start, room, (size_t)unit);
-		memcpy(p, room + (at - start), n);
-	}
-	return rc;
+	return new_blocks(&blocks_ops, parent, c, key);
 }
 
+/* The inverse. A unit that the end of the source cuts off is padded with zeros, as a run of the cipher pads it. */
 static int coded_pread(struct source *s, void *buf, size_t n, uint64_t at)
 {
-	struct blocks_source *b = (struct blocks_source *)s;
-	struct parts part = split(b->cipher->unit, n, at);
-	uint8_t *p = buf;
-	int rc = part.head ? coded_unit(b, p, part.head, at) : 0;
-
-	p += part.head;
-	at += part.head;
-	if (!rc && part.whole) {
-		rc = src_pread(s->parent, p, part.whole, at);
-		if (!rc)
-			b->cipher->encrypt(b->key, at, p, part.whole);
-	}
-	if (!rc && part.tail)
-		rc = coded_unit(b, p + part.whole, part.tail, at + part.whole);
-	return rc;
+	return read_through(s, ((struct blocks_source *)s)->cipher->encrypt, buf, n, at);
 }
 
 static const struct source_ops coded_ops = { .pread = coded_pread, .where = blocks_where };
 
 struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key)
 {
-	struct blocks_source *b = new_source(sizeof *b, &coded_ops, parent, parent->size);
-
-	if (b) {
-		b->cipher = c;
-		b->key = key;
-	}
-	return b ? &b->s : NULL;
+	return new_blocks(&coded_ops, parent, c, key);
 }
 
 /* ---- pieces ---- */

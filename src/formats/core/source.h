@@ -1,9 +1,9 @@
 /* Byte sources: every byte modelfs shows is read with a positioned read through a chain of them.
  *
  * A source is reference-counted and its size never changes; any thread may read it. The chain ends in a file of the
- * archive (or in memory, for tests); a slice adds an offset, coded blocks decrypt what they read. Nothing above knows how
- * deep an entry is nested. An edit opens the chain anew over an overlay of the file: what is written goes down the chain
- * into a plan (plan.h), and what is read shows it at once. */
+ * archive (or in memory, for tests); a slice adds an offset, coded blocks decrypt what they read. Nothing above knows
+ * how deep an entry is nested. An edit opens the chain anew over an overlay of the file: what is written goes down the
+ * chain into a plan (plan.h), and what is read shows it at once. */
 #ifndef MODELFS_SOURCE_H
 #define MODELFS_SOURCE_H
 
@@ -60,8 +60,8 @@ int src_inside(const struct source *src, uint64_t at, uint64_t n, const char *wh
 /* src_pread(); the error says that `what` could not be read, where and why. */
 int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *what, struct err *e);
 
-/* Changes n bytes. Only a chain that ends in an overlay (plan.h) can be written; EROFS for others. EBADMSG when the range
- * is not inside the source. Encrypted blocks are encrypted again, as many whole units as the range touches. */
+/* Changes n bytes. Only a chain that ends in an overlay (plan.h) can be written; EROFS for others. EBADMSG when the
+ * range is not inside the source. Encrypted blocks are encrypted again, as many whole units as the range touches. */
 int src_pwrite(struct source *src, const void *buf, size_t n, uint64_t at);
 /* src_pwrite(); the error says that `what` could not be written, where and why. */
 int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e);

@@ -1,0 +1,11 @@
+/* Archives whose views the fuzzers edit. */
+#ifndef MODELFS_TESTS_FUZZ_MODELS_H
+#define MODELFS_TESTS_FUZZ_MODELS_H
+
+#include "base.h"
+
+/* A DATA.BIN with what the demo archive lacks: models of both versions and several vertex types, one of them with its
+ * geometry in the next file, and pictures of every format. */
+void models_databin(struct buf *out);
+
+#endif
