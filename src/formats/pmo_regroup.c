@@ -390,35 +390,78 @@ struct result {
 	uint32_t n;
 };
 
-static int make_vertices(struct regroup *x, struct result *r)
+/* Corners of the text, each once, with the vertices they mean. Corners of one given vertex that say all there is are a
+ * chain. */
+struct corners { struct pool pool; uint32_t *number, *head, *next; };
+
+static bool says_all(const struct regroup *x, const struct geo_corner *c)
 {
-	struct pool corners, *vertices = &r->vertices;
-	uint32_t *number = arena_alloc(&x->arena, (size_t)x->n + 1, 3 * sizeof *number), before, k;
 	const struct ge_vertex *type = &x->run->scan.vertex;
+
+	return (c->uv != GEO_NONE || !type->uv.format) && (c->normal != GEO_NONE || !type->normal.format);
+}
+
+/* A corner that says less means what another corner of the vertex does, whatever may be stored at its place. */
+static bool find_fuller(const struct corners *m, const struct geo_corner *c, uint32_t *out)
+{
+	const struct geo_corner *all = (const struct geo_corner *)(const void *)m->pool.bytes.p;
+
+	for (uint32_t k = m->head[c->v]; k; k = m->next[k - 1]) {
+		if ((c->uv != GEO_NONE && c->uv != all[k - 1].uv) ||
+		    (c->normal != GEO_NONE && c->normal != all[k - 1].normal))
+			continue;
+		*out = m->number[k - 1];
+		return true;
+	}
+	return false;
+}
+
+static int make_corner(struct regroup *x, struct result *r, struct corners *m, uint32_t c, uint32_t *out)
+{
+	const struct ge_vertex *type = &x->run->scan.vertex;
+	const struct geo_corner *corner = corner_of(x, c);
+	uint32_t before = m->pool.n, k = pool_add(&m->pool, corner);
+	bool guess = false;
 	int rc = 0;
 
-	if (!number || !pool_make(&corners, sizeof(struct geo_corner), 3 * (size_t)x->n, &x->arena))
-		return err_nomem(x->e);
-	for (uint32_t i = 0; i < 3 * x->n && !rc; i++) {
-		uint32_t c = x->given[i / 3][i % 3], v = corner_of(x, c)->v, *least;
-		bool guess = false;
-
-		before = corners.n;
-		k = pool_add(&corners, corner_of(x, c));
-		if (corners.n > before) {
-			rc = make_vertex(x, c, &guess);
-			before = vertices->n;
-			number[k] = rc ? 0 : pool_add(vertices, x->fresh);
-			x->out->guessed += guess && vertices->n > before &&
-					   (type->weight.format || type->colour.format);
+	if (m->pool.n > before && !find_fuller(m, corner, &m->number[k])) {
+		rc = make_vertex(x, c, &guess);
+		before = r->vertices.n;
+		m->number[k] = rc ? 0 : pool_add(&r->vertices, x->fresh);
+		x->out->guessed += guess && r->vertices.n > before && (type->weight.format || type->colour.format);
+		if (!rc && says_all(x, corner)) {
+			m->next[k] = m->head[corner->v];
+			m->head[corner->v] = k + 1;
 		}
-		r->t[i / 3][i % 3] = number[k];
-		least = &r->least[number[k]];
-		*least = v < *least ? v : *least;
 	}
-	if (!rc && (corners.bytes.bad || vertices->bytes.bad))
+	*out = m->number[k];
+	if (corner->v < r->least[*out])
+		r->least[*out] = corner->v;
+	return rc;
+}
+
+static int make_vertices(struct regroup *x, struct result *r)
+{
+	size_t most = 3 * (size_t)x->n + 1;
+	struct corners m = {
+		.number = arena_alloc(&x->arena, most, sizeof *m.number),
+		.next = arena_alloc(&x->arena, most, sizeof *m.next),
+		.head = arena_alloc(&x->arena, (size_t)x->put->nvertices + 1, sizeof *m.head),
+	};
+	int rc = 0;
+
+	if (!m.number || !m.next || !m.head || !pool_make(&m.pool, sizeof(struct geo_corner), most, &x->arena))
+		return err_nomem(x->e);
+	for (unsigned fuller = 2; fuller--;)
+		for (uint32_t i = 0; i < 3 * x->n && !rc; i++) {
+			uint32_t c = x->given[i / 3][i % 3];
+
+			if (says_all(x, corner_of(x, c)) == fuller)
+				rc = make_corner(x, r, &m, c, &r->t[i / 3][i % 3]);
+		}
+	if (!rc && (m.pool.bytes.bad || r->vertices.bytes.bad))
 		rc = err_nomem(x->e);
-	buf_free(&corners.bytes);
+	buf_free(&m.pool.bytes);
 	return rc;
 }
 

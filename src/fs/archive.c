@@ -374,6 +374,7 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 		return err_nomem(e);
 	a->want = opt->write;
 	a->noundo = opt->noundo;
+	a->spent = -1;
 	a->hold = opt->hold;
 	a->hold_ctx = opt->hold_ctx;
 	a->place.io = opt->io ? opt->io : &io_system;
@@ -393,6 +394,7 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 void archive_close(struct archive *a)
 {
 	archive_read_stop(a);
+	archive_tidy(a);
 	release(a, &a->s);
 	if (a->place.dir >= 0)
 		close(a->place.dir);

@@ -83,6 +83,10 @@ int archive_refresh(struct archive *a, struct err *e);
 int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 		   void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e);
 
+/* Lets go of what the last commit has used. That takes as long as a small write, so a commit leaves it for when nobody
+ * waits any more; the next one does it otherwise. Not beside a commit. */
+void archive_tidy(struct archive *a);
+
 /* ---- the log ---- */
 
 struct commit_info {

@@ -153,6 +153,12 @@ static int write_down(struct archive *a, struct job *job, struct journal *j, boo
 	return rc;
 }
 
+void archive_tidy(struct archive *a)
+{
+	place_close(&a->place, a->spent);
+	a->spent = -1;
+}
+
 int archive_do(struct archive *a, struct job *job, struct err *e)
 {
 	struct err why = { 0 };
@@ -178,7 +184,8 @@ int archive_do(struct archive *a, struct job *job, struct err *e)
 		why.code = EIO;
 	}
 	place_close(&a->place, job->from);
-	place_close(&a->place, j.fd);
+	archive_tidy(a);
+	a->spent = j.fd;
 	filelock_drop(a->s.fd, LOCK_BYTES);
 	if (rc && e)
 		*e = why;

@@ -36,6 +36,7 @@ struct archive {
 	bool want, noundo, dir_synced;         /* dir_synced: place.dir can be synced */
 	void (*hold)(void *ctx);               /* archive_options */
 	void *hold_ctx;
+	int spent;                             /* the last commit's journal; see archive_tidy() */
 	struct state s;
 	pthread_mutex_t mutex;                 /* readers: */
 	pthread_cond_t empty, taken;

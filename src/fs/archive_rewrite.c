@@ -1,6 +1,8 @@
 /* Writing an archive anew, beside the old one, when its data moves. */
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -43,33 +45,104 @@ static int dress(const struct archive *a, int fd)
 
 /* ---- bytes ---- */
 
+/* Pieces are read, encrypted anew and summed up by one thread while another gives them to the system: each takes about
+ * as long. */
+#define ROOMS 4u
+
+struct pump {
+	const struct plan *plan;
+	uint32_t *crcs;
+	uint64_t n;                            /* pieces */
+	uint8_t *room;                         /* ROOMS of JOURNAL_PIECE bytes */
+	size_t len[ROOMS];
+	int rc[ROOMS];
+	sem_t full, empty;
+	_Atomic bool stop;
+	pthread_t thread;
+};
+
+static void *produce(void *arg)
+{
+	struct pump *x = arg;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < x->n && !rc; i++) {
+		unsigned k = i % ROOMS;
+
+		sem_wait(&x->empty);
+		if (atomic_load(&x->stop))
+			break;
+		rc = journal_piece(x->plan, i, x->room + (size_t)k * JOURNAL_PIECE, &x->len[k], &x->crcs[i]);
+		x->rc[k] = rc;
+		sem_post(&x->full);
+	}
+	return NULL;
+}
+
+/* Signals are for other threads. */
+static int start_pump(struct pump *x, const struct plan *plan, uint32_t *crcs)
+{
+	sigset_t all, before;
+	int rc;
+
+	*x = (struct pump){ .plan = plan, .crcs = crcs, .n = journal_pieces(plan->size) };
+	x->room = malloc(ROOMS * (size_t)JOURNAL_PIECE);
+	if (!x->room)
+		return -ENOMEM;
+	sem_init(&x->full, 0, 0);
+	sem_init(&x->empty, 0, ROOMS);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(&x->thread, NULL, produce, x);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		free(x->room);
+	return rc;
+}
+
+static void stop_pump(struct pump *x)
+{
+	atomic_store(&x->stop, true);
+	sem_post(&x->empty);
+	pthread_join(x->thread, NULL);
+	sem_destroy(&x->full);
+	sem_destroy(&x->empty);
+	free(x->room);
+}
+
 static int stream(const struct place *p, int fd, const struct plan *plan, uint32_t *crcs,
 		  void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
 {
-	uint8_t *room = malloc(JOURNAL_PIECE);
-	uint64_t n = journal_pieces(plan->size), begun = 0;
-	size_t len;
-	int rc = room ? 0 : -ENOMEM;
+	uint64_t begun = 0;
+	struct pump x;
+	int rc = start_pump(&x, plan, crcs);
 
-	for (uint64_t i = 0; i < n && !rc; i++) {
+	if (rc)
+		return err_set(e, -rc, "the new archive cannot be made: %s", strerror(-rc));
+	for (uint64_t i = 0; i < x.n && !rc; i++) {
 		uint64_t at = i * JOURNAL_PIECE;
+		unsigned k = i % ROOMS;
 
-		rc = journal_piece(plan, i, room, &len, &crcs[i]);
+		sem_wait(&x.full);
+		rc = x.rc[k];
 		if (rc) {
-			free(room);
-			return err_set(e, -rc, "the archive cannot be read at 0x%llx: %s", (unsigned long long)at,
-				       strerror(-rc));
+			err_set(e, -rc, "the archive cannot be read at 0x%llx: %s", (unsigned long long)at,
+				strerror(-rc));
+			break;
 		}
-		rc = place_write(p, fd, room, len, at);
+		rc = place_write(p, fd, x.room + (size_t)k * JOURNAL_PIECE, x.len[k], at);
+		if (rc)
+			err_set(e, -rc, "the new archive cannot be written: %s", strerror(-rc));
 		if (at - begun >= HURRY) {
 			sync_file_range(fd, (off64_t)begun, (off64_t)(at - begun), SYNC_FILE_RANGE_WRITE);
 			begun = at;
 		}
 		if (!rc && progress)
-			progress(ctx, at + len, plan->size);
+			progress(ctx, at + x.len[k], plan->size);
+		sem_post(&x.empty);
 	}
-	free(room);
-	return rc ? err_set(e, -rc, "the new archive cannot be written: %s", strerror(-rc)) : 0;
+	stop_pump(&x);
+	return rc;
 }
 
 static int make(struct archive *a, struct job *job, const struct plan *plan, uint32_t *crcs,

@@ -79,8 +79,11 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
 /* A close, or the end of a child that had the file open too. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct tree *t = mount_of(req)->tree;
+
 	(void)ino;
 	fuse_reply_err(req, write_errno(handle_save(handle_of(fi), NULL)));
+	tree_tidy(t);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)

@@ -318,6 +318,15 @@ bool tree_is_shared(const struct tree *t)
 	return atomic_load_explicit(&t->shared, memory_order_relaxed);
 }
 
+void tree_tidy(struct tree *t)
+{
+	if (!t->writable || pthread_mutex_trylock(&t->commit))
+		return;
+	for (unsigned i = 0; i < t->nfiles; i++)
+		archive_tidy(t->file[i].archive);
+	pthread_mutex_unlock(&t->commit);
+}
+
 /* ---- entering ---- */
 
 /* Whether what is known of the files is still true. What cannot be locked is read all the same: then there is no writer,

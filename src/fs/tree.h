@@ -55,6 +55,9 @@ int tree_fd(const struct tree *t);             /* of SOURCE, for statfs */
 /* Whether files can be written; if not although it was asked for, *why (may be NULL) says why. */
 bool tree_writable(const struct tree *t, const char **why);
 
+/* After the answer to who saved: what can wait until then. */
+void tree_tidy(struct tree *t);
+
 /* Whether another process has changed the archive while it was open for reading. */
 bool tree_is_shared(const struct tree *t);
 

@@ -295,9 +295,8 @@ static void check(struct edit *ed, struct node n, struct store *text)
 	struct unit *u = apply_owner(n);
 	struct cached *hold;
 	struct object *was, *now;
-	struct edit *again;
 	struct err e = { 0 };
-	bool empty = true, sound;
+	bool same = true, sound;
 
 	if (unit_object(u->tree, u, &hold, &was, NULL))
 		abort();
@@ -315,9 +314,8 @@ static void check(struct edit *ed, struct node n, struct store *text)
 		abort();
 	if (!apply_repeats(n))
 		return;
-	if (edit_on_top(ed, &again, &e) || apply_node(again, n, text, &e) || edit_settle(again, &empty, &e) || !empty)
+	if (edit_repeat(ed, &e) || apply_node(ed, n, text, &e) || edit_repeated(ed, &same, &e) || !same)
 		abort();
-	edit_end(again);
 }
 
 static void save(struct tree *t, struct node n, const struct buf *text)
