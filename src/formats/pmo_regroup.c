@@ -452,7 +452,7 @@ static int make_vertices(struct regroup *x, struct result *r)
 
 	if (!m.number || !m.next || !m.head || !pool_make(&m.pool, sizeof(struct geo_corner), most, &x->arena))
 		return err_nomem(x->e);
-	for (unsigned fuller = 2; fuller--;)
+	for (unsigned fuller = 2; fuller--;)   /* first those that say all */
 		for (uint32_t i = 0; i < 3 * x->n && !rc; i++) {
 			uint32_t c = x->given[i / 3][i % 3];
 

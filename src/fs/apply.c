@@ -185,8 +185,8 @@ bool apply_repeats(struct node n)
 {
 	const struct leaf *l = node_leaf(n);
 
-	/* A picture of more colours than the palette holds is another one once it is saved; a header may number parts that
-	 * have other numbers once one is removed. */
+	/* A picture of more colours than the palette holds is another one once it is saved; a header may number parts
+	 * that have other numbers once one is removed. */
 	return l && l->kind != LEAF_PNG && l->kind != LEAF_WHOLE && !(l->kind == LEAF_DOC && l->arg == DOC_HEADER);
 }
 

@@ -4,7 +4,8 @@
 
 #include "edit.h"
 
-/* Writes to the edit what makes `text` the contents of node n. EINVAL and where the text is wrong; what else hooks say. */
+/* Writes to the edit what makes `text` the contents of node n. EINVAL and where the text is wrong; what else hooks
+ * say. */
 int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e);
 /* The unit whose entry holds the bytes of a node: a companion for what it shows; NULL when it is gone. */
 struct unit *apply_owner(struct node n);

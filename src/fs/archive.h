@@ -60,13 +60,14 @@ int archive_fd(const struct archive *a);       /* for reading; -1 while a journa
 /* For those that only read beside a writer: between the two no commit of another process changes bytes. *changed: the
  * file, its stamp or its journal is not what it was when the archive was opened or last refreshed, so what is known of
  * it is void: call archive_read_end(), see to it that no thread is inside, archive_refresh(), begin again. A writer's
- * own calls cost nothing. Threads may be inside at the same time, each once; a call may wait for those inside to
- * leave, so that a writer gets its turn. After an error the caller is not inside. The lock is kept for some milliseconds,
- * so that calls that follow each other need no system call: that long a writer waits, and that long the
- * change of a program that does not lock may go unseen. A thread gives it back, so do not fork behind the first call. */
+ * own calls cost nothing. Threads may be inside at the same time, each once; a call may wait for those inside to leave,
+ * so that a writer gets its turn. After an error the caller is not inside. The lock is kept for some milliseconds, so
+ * that calls that follow each other need no system call: that long a writer waits, and that long the change of a
+ * program that does not lock may go unseen. A thread gives it back, so do not fork behind the first call. */
 int archive_read_begin(struct archive *a, bool *changed, struct err *e);
 void archive_read_end(struct archive *a);
-/* While `alone`, reading starts no thread, which a fork would lose; then each archive_read_end() gives the lock back. */
+/* While `alone`, reading starts no thread, which a fork would lose; then each archive_read_end() gives the lock
+ * back. */
 void archive_read_alone(struct archive *a, bool alone);
 /* Looks at the path again: another file there is opened (and locked) instead, a changed one gets a new stamp and
  * source. The caller sees to it that nobody is inside. On an error everything stays as it was, and a

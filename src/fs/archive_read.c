@@ -1,9 +1,9 @@
 /* Reading beside a writer of another process.
  *
- * While LOCK_BYTES is shared, nobody commits. The first reader in takes it and looks whether anything changed since; then
- * it is kept for a while, whether anybody is inside or not, so that most readers only find that it is there. Taking it
- * and looking is five system calls, more than a small read costs altogether. A thread, the warden, gives it back when no
- * reader comes that could: an idle mount must not keep a writer waiting. */
+ * While LOCK_BYTES is shared, nobody commits. The first reader in takes it and looks whether anything changed since;
+ * then it is kept for a while, whether anybody is inside or not, so that most readers only find that it is there.
+ * Taking it and looking is five system calls, more than a small read costs altogether. A thread, the warden, gives it
+ * back when no reader comes that could: an idle mount must not keep a writer waiting. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

@@ -10,9 +10,9 @@ struct draft {
 	struct draft *next;                    /* in tree->drafts, under tree->lock, as are node and writers */
 	struct node node;
 	unsigned writers, users;               /* users: threads at its bytes */
-	/* Under `busy`, which is held for as long as bytes are copied only. While the draft is being saved its bytes may
-	 * be read but not changed: who would write leaves the tree and waits, because the save waits for all who are in
-	 * it. */
+	/* Under `busy`, which is held for as long as bytes are copied only. While the draft is being saved its bytes
+	 * may be read but not changed: who would write leaves the tree and waits, because the save waits for all who
+	 * are in it. */
 	pthread_mutex_t busy;
 	pthread_cond_t saved;
 	struct store *store;

@@ -1,8 +1,8 @@
 /* Drafts: what is being written over a view or an entry, before it is saved.
  *
- * There is one per node that somebody writes, shared by all who have it open for writing. While it is there its bytes are
- * what every reader sees, unless they are saved and the archive has changed since. It is saved when a program syncs or
- * closes the file, and only when something was written since. */
+ * There is one per node that somebody writes, shared by all who have it open for writing. While it is there its bytes
+ * are what every reader sees, unless they are saved and the archive has changed since. It is saved when a program syncs
+ * or closes the file, and only when something was written since. */
 #ifndef MODELFS_DRAFT_H
 #define MODELFS_DRAFT_H
 
@@ -10,10 +10,11 @@
 
 struct draft;
 
-/* The draft of a node, made from its present contents when there is none; `empty`: then from nothing, as for O_TRUNC. One
- * writer more. EACCES when the node cannot be written, or why its contents cannot be had. */
+/* The draft of a node, made from its present contents when there is none; `empty`: then from nothing, as for O_TRUNC.
+ * One writer more. EACCES when the node cannot be written, or why its contents cannot be had. */
 int draft_open(struct tree *t, struct node n, bool empty, struct draft **out, struct err *e);
-/* One writer less; the last takes the draft with it. What is not saved yet is saved first; its error is in errors.txt. */
+/* One writer less; the last takes the draft with it. What is not saved yet is saved first; its error is in
+ * errors.txt. */
 void draft_close(struct tree *t, struct draft *d);
 /* One writer less, who has written nothing. */
 void draft_leave(struct tree *t, struct draft *d);
@@ -43,8 +44,8 @@ struct before {
 	uint32_t gen;                          /* of the unit, when the draft was made or last saved */
 };
 /* Makes `text` the contents of a node: checked, encoded, in the archive. before may be NULL. An error leaves everything
- * as it was, FILE.rejected and a line in errors.txt. *n is looked at once no other edit is under way: another may number it
- * anew before. */
+ * as it was, FILE.rejected and a line in errors.txt. *n is looked at once no other edit is under way: another may
+ * number it anew before. */
 int tree_save(struct tree *t, const struct node *n, struct store *text, struct before *before, struct err *e);
 /* handle.c: the same for what a handle means by then. */
 int handle_put_text(struct handle *h, struct store *text, struct err *e);

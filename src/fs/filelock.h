@@ -14,8 +14,8 @@ enum filelock {
 };
 
 /* fd must be open for writing for an exclusive lock, for reading for a shared one. Negative errno: EAGAIN when another
- * has it and wait is not set; ENOLCK, EINVAL and the like where there are no such locks. Who waits for LOCK_BYTES gets it
- * before those that come later, also when it is shared and they could have it at once. */
+ * has it and wait is not set; ENOLCK, EINVAL and the like where there are no such locks. Who waits for LOCK_BYTES gets
+ * it before those that come later, also when it is shared and they could have it at once. */
 int filelock_take(int fd, enum filelock which, bool exclusive, bool wait);
 void filelock_drop(int fd, enum filelock which);
 bool filelock_held(int fd, enum filelock which);       /* by another, exclusively */

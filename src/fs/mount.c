@@ -264,8 +264,8 @@ const struct command cmd_mount = {
 
 /* ---- umount ---- */
 
-/* Whether the last mount at path is one of modelfs, also one whose daemon has died. *archive: what it may write to, to be
- * freed, or NULL. */
+/* Whether the last mount at path is one of modelfs, also one whose daemon has died. *archive: what it may write to, to
+ * be freed, or NULL. */
 static bool is_ours(const char *path, char **archive)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");

@@ -52,8 +52,8 @@ static bool may_be_known(const struct refresh *r, const struct unit *u, uint32_t
 {
 	const struct tree *t = r->t;
 	const struct leaf *l = &u->leaves[i];
-	bool made = l->kind != LEAF_DIR && l->kind != LEAF_WHOLE && l->kind != LEAF_SECTION_RAW && l->kind != LEAF_GAP &&
-		    l->kind != LEAF_ERRORS;
+	bool made = l->kind != LEAF_DIR && l->kind != LEAF_WHOLE && l->kind != LEAF_SECTION_RAW &&
+		    l->kind != LEAF_GAP && l->kind != LEAF_ERRORS;
 
 	return !made || atomic_load(&l->size) != SIZE_UNKNOWN || atomic_load(&t->ndrafts) > (t->saving ? 1u : 0u) ||
 	       (t->saving && t->saving->unit == u && t->saving->local == u->nkids + 1 + i);

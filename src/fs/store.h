@@ -1,7 +1,8 @@
 /* Bytes being written: the contents of a file that is open for writing, or of one that exists in memory only.
  *
  * Pages that were never written come from a base source, so opening a large entry to change a few bytes copies nothing.
- * Past STORE_IN_MEMORY bytes of pages they move to an unlinked temporary file. A store is used by one thread at a time. */
+ * Past STORE_IN_MEMORY bytes of pages they move to an unlinked temporary file. A store is used by one thread at a
+ * time. */
 #ifndef MODELFS_STORE_H
 #define MODELFS_STORE_H
 

@@ -61,8 +61,8 @@ void tree_tidy(struct tree *t);
 /* Whether another process has changed the archive while it was open for reading. */
 bool tree_is_shared(const struct tree *t);
 
-/* Around everything that looks at the tree beside a writer, this process's or another's: nothing changes between the two.
- * Not to be nested. */
+/* Around everything that looks at the tree beside a writer, this process's or another's: nothing changes between the
+ * two. Not to be nested. */
 void tree_enter(struct tree *t);
 void tree_leave(struct tree *t);
 struct tree_counts tree_count(const struct tree *t);

@@ -149,7 +149,8 @@ void unit_choose_mates(struct tree *t, struct unit *u)
 		memset(model->mate, 0, sizeof model->mate);
 		set_mates(t, u, model);
 		/* One that lies behind the model's other part, not in the container. */
-		if (pack && !model->mate[ROLE_ANIMATIONS] && unit_at(t, pack)->parent != u->id && !unit_at(t, pack)->dead)
+		if (pack && !model->mate[ROLE_ANIMATIONS] && unit_at(t, pack)->parent != u->id &&
+		    !unit_at(t, pack)->dead)
 			model->mate[ROLE_ANIMATIONS] = pack;
 	}
 }

@@ -116,7 +116,7 @@ struct tree {
 	struct cache *cache;
 	pthread_mutex_t commit;
 	pthread_rwlock_t state;
-	pthread_mutex_t lock;                  /* units, states, notes, open files; never held while reading or rendering */
+	pthread_mutex_t lock;                  /* units, states, notes, open files; not held while reading, rendering */
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
 	_Atomic bool shared;                   /* another process changes the archive */
@@ -164,12 +164,14 @@ uint64_t hash_name(uint64_t parent, const char *name);
 /* The companion of that role, filled; NULL when there is none or it cannot be. */
 struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
 
-/* tree.c */
+/* node.c */
 /* When a plain entry was written; 0: not since the tree was opened. */
 int64_t kid_time_get(struct tree *t, const struct unit *u, uint32_t kid);
 void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t time);
-int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
 bool node_is_dir(struct node n);
+
+/* tree.c */
+int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
 /* The number of the file beside a lone SOURCE with this extension, opened when it is there; -ENOENT. */
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
 /* Whether a unit's entry is a file of its own. */

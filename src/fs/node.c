@@ -1,0 +1,528 @@
+/* The nodes of the tree: their numbers, how they are found and listed, their attributes and paths. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draft.h"
+#include "scratch.h"
+
+#define SECOND 1000000000ll
+
+/* ---- nodes ---- */
+
+struct node tree_root(struct tree *t)
+{
+	return (struct node){ unit_at(t, 0), 0 };
+}
+
+#define SCRATCH_ID ((uint64_t)1 << 63)
+
+static uint32_t locals(const struct unit *u)
+{
+	return u->nkids + u->nleaves;
+}
+
+static uint32_t number_of(const struct unit *u, uint32_t local)
+{
+	return u->number && local && local <= locals(u) ? u->number[local - 1] : local;
+}
+
+/* Few numbers are far from their local. UINT32_MAX: none has it. */
+static uint32_t by_number(const struct unit *u, uint32_t number)
+{
+	uint32_t n = locals(u), low, high;
+
+	if (!u->number || !number)
+		return number;
+	low = number < n ? number : n;
+	for (high = low; low || high < n; low -= low > 0, high += high < n) {
+		if (low && u->number[low - 1] == number)
+			return low;
+		if (high < n && u->number[high] == number)
+			return high + 1;
+	}
+	return UINT32_MAX;
+}
+
+/* Unit 0 is the root, whose number has to be 1; the number 0 means "no node" to the kernel. */
+uint64_t node_id(struct node n)
+{
+	if (n.scratch)
+		return SCRATCH_ID | n.scratch->serial;
+	return !n.unit->id && !n.local ? 1 : (uint64_t)(n.unit->id + 1) << 32 | number_of(n.unit, n.local);
+}
+
+struct scratch *node_scratch(struct tree *t, uint64_t id)
+{
+	return id & SCRATCH_ID ? scratch_by_serial(t, id & ~SCRATCH_ID) : NULL;
+}
+
+static bool scratch_from_id(struct tree *t, uint64_t id, struct node *out)
+{
+	struct scratch *s = scratch_by_serial(t, id & ~SCRATCH_ID);
+
+	if (!s)
+		return false;
+	*out = s->became.unit ? s->became : (struct node){ .unit = s->unit, .scratch = s };
+	return s->became.local != UINT32_MAX;
+}
+
+bool node_from_id(struct tree *t, uint64_t id, struct node *out)
+{
+	uint32_t unit = (uint32_t)(id >> 32);
+
+	if (id & SCRATCH_ID)
+		return scratch_from_id(t, id, out);
+	if (id == 1) {
+		*out = tree_root(t);
+		return true;
+	}
+	if (!unit || unit > atomic_load_explicit(&t->nunits, memory_order_acquire))
+		return false;
+	*out = (struct node){ .unit = unit_at(t, unit - 1) };
+	if (atomic_load_explicit(&out->unit->dead, memory_order_acquire))
+		return false;
+	if (!(uint32_t)id)
+		return true;
+	if (atomic_load_explicit(&out->unit->state, memory_order_acquire) != UNIT_READY)
+		return false;
+	out->local = by_number(out->unit, (uint32_t)id);
+	return out->local <= locals(out->unit);
+}
+
+static uint32_t leaf_local(const struct unit *u, uint32_t leaf)
+{
+	return u->nkids + 1 + leaf;
+}
+
+bool node_is_dir(struct node n)
+{
+	const struct kid *kid = node_kid(n);
+	const struct leaf *l = node_leaf(n);
+
+	return n.scratch ? false : kid ? kid->format != NULL : l ? l->kind == LEAF_DIR : true;
+}
+
+/* ---- directories ---- */
+
+static struct range leaves_of(struct node dir)
+{
+	const struct leaf *l = node_leaf(dir);
+
+	return leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
+}
+
+/* A healthy unit has no errors.txt. */
+static bool hidden(struct tree *t, const struct unit *u, const struct leaf *l)
+{
+	bool none;
+
+	if (l->kind != LEAF_ERRORS)
+		return false;
+	pthread_mutex_lock(&t->lock);
+	none = !u->notes;
+	pthread_mutex_unlock(&t->lock);
+	return none;
+}
+
+static uint64_t dir_hash(const struct unit *u, unsigned which)
+{
+	return which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
+}
+
+static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
+{
+	*out = (struct node){ .unit = u, .local = i + 1 };
+	if (!u->kids[i].format)
+		return 0;
+	out->local = 0;
+	return unit_of_kid(t, u, i, &out->unit, NULL);
+}
+
+/* The first run of digits in a name: kids and leaves are found by it. */
+static bool name_number(const char *name, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	name += strcspn(name, "0123456789");
+	if (!*name)
+		return false;
+	for (; *name >= '0' && *name <= '9' && v <= UINT32_MAX; name++)
+		v = v * 10 + (uint64_t)(*name - '0');
+	*out = (uint32_t)v;
+	return v <= UINT32_MAX;
+}
+
+static bool leaf_is(struct tree *t, const struct unit *u, uint32_t i, const char *name)
+{
+	char have[NODE_NAME_MAX];
+
+	leaf_name(u, &u->leaves[i], have);
+	return !strcmp(have, name) && !hidden(t, u, &u->leaves[i]);
+}
+
+/* The leaf of that name; u->nleaves when there is none. */
+static uint32_t find_leaf(struct tree *t, const struct unit *u, struct range r, const char *name)
+{
+	struct range run = leaf_numbered(u, r);
+	uint32_t number, i;
+
+	for (i = r.first; i < run.first; i++)
+		if (leaf_is(t, u, i, name))
+			return i;
+	for (i = run.end; i < r.end; i++)
+		if (leaf_is(t, u, i, name))
+			return i;
+	if (!name_number(name, &number))
+		return u->nleaves;
+	for (i = leaf_by_number(u, run, number); i < run.end && u->leaves[i].index == number; i++)
+		if (leaf_is(t, u, i, name))
+			return i;
+	return u->nleaves;
+}
+
+int node_lookup_view(struct tree *t, struct node dir, const char *name, struct node *out)
+{
+	struct unit *u = dir.unit;
+	char have[NODE_NAME_MAX];
+	uint32_t number, i;
+	int rc = node_is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
+
+	if (rc)
+		return rc;
+	if (!dir.local && name_number(name, &number) && number < u->nkids) {
+		kid_name(t, u, number, have);
+		if (!strcmp(have, name))
+			return kid_node(t, u, number, out);
+	}
+	if (!dir.local && !strcmp(name, ERRORS_NAME))
+		unit_check(t, u);
+	i = find_leaf(t, u, leaves_of(dir), name);
+	if (i == u->nleaves)
+		return -ENOENT;
+	*out = (struct node){ .unit = u, .local = leaf_local(u, i) };
+	return 0;
+}
+
+int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out)
+{
+	int rc = node_lookup_view(t, dir, name, out);
+	struct scratch *s;
+
+	if (!rc)
+		return ghost_is(t, *out) ? -ENOENT : 0;
+	s = rc == -ENOENT ? scratch_find(t, dir, name) : NULL;
+	if (!s)
+		return rc;
+	*out = (struct node){ .unit = s->unit, .scratch = s };
+	return 0;
+}
+
+/* Behind all else; their positions count on. */
+static int list_scratch(struct tree *t, struct node dir, uint64_t hash, uint64_t from, uint64_t first,
+			int (*fn)(void *ctx, const struct node_entry *), void *ctx)
+{
+	struct scratch *s;
+	int rc = 0;
+
+	for (; !rc && (s = scratch_nth(t, dir, from - first)); from++) {
+		struct node_entry entry = {
+			.name = s->name, .ino = hash_name(hash, s->name), .next = from + 1,
+			.node = { .unit = s->unit, .scratch = s },
+		};
+
+		rc = fn(ctx, &entry);
+	}
+	return rc;
+}
+
+int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
+	      int (*fn)(void *ctx, const struct node_entry *), void *ctx)
+{
+	struct unit *u = dir.unit;
+	char name[NODE_NAME_MAX];
+	struct node_entry entry = { .name = name };
+	uint64_t hash, nkids;
+	struct range r;
+	int rc = node_is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
+
+	if (rc)
+		return rc;
+	hash = dir_hash(u, dir.local ? node_leaf(dir)->arg : LEAF_TOP);
+	nkids = dir.local ? 0 : u->nkids;
+	for (; from < nkids && !rc; from++) {
+		if (ghost_is(t, (struct node){ .unit = u, .local = (uint32_t)from + 1 }))
+			continue;
+		kid_name(t, u, (uint32_t)from, name);
+		entry.dir = u->kids[from].format != NULL;
+		entry.ino = hash_name(hash, name);
+		entry.next = from + 1;
+		rc = nodes ? kid_node(t, u, (uint32_t)from, &entry.node) : 0;
+		rc = rc ? rc : fn(ctx, &entry);
+	}
+	r = leaves_of(dir);
+	for (; !rc && from - nkids < r.end - r.first; from++) {
+		uint32_t i = r.first + (uint32_t)(from - nkids);
+
+		if (hidden(t, u, &u->leaves[i]) || ghost_is(t, (struct node){ .unit = u, .local = leaf_local(u, i) }))
+			continue;
+		leaf_name(u, &u->leaves[i], name);
+		entry.dir = u->leaves[i].kind == LEAF_DIR;
+		entry.ino = hash_name(hash, name);
+		entry.next = from + 1;
+		entry.node = (struct node){ .unit = nodes ? u : NULL, .local = leaf_local(u, i) };
+		rc = fn(ctx, &entry);
+	}
+	return rc ? rc : list_scratch(t, dir, hash, from, nkids + (r.end - r.first), fn, ctx);
+}
+
+bool node_may_appear(const struct tree *t, const char *name)
+{
+	return t->writable || !strcmp(name, ERRORS_NAME);
+}
+
+int node_resolve(struct tree *t, const char *path, struct node *out)
+{
+	char name[NODE_NAME_MAX];
+
+	*out = tree_root(t);
+	for (;;) {
+		size_t n;
+		int rc;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (!n)
+			return 0;
+		if (n >= sizeof name)
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = 0;
+		path += n;
+		if (n == 1 && *name == '.')
+			continue;
+		rc = node_lookup(t, *out, name, out);
+		if (rc)
+			return rc;
+	}
+}
+
+struct node node_parent(struct tree *t, struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+	unsigned dir = n.scratch ? n.scratch->dir : l ? l->dir : LEAF_TOP;
+	uint32_t i = 0;
+
+	if (!n.local && !n.scratch)
+		return (struct node){ unit_at(t, n.unit->parent), 0 };
+	while (dir != LEAF_TOP && i < n.unit->nleaves &&
+	       (n.unit->leaves[i].kind != LEAF_DIR || n.unit->leaves[i].arg != dir))
+		i++;
+	return (struct node){ .unit = n.unit, .local = dir == LEAF_TOP ? 0 : leaf_local(n.unit, i) };
+}
+
+/* ---- attributes ---- */
+
+static uint64_t node_ino(struct tree *t, struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+	const struct kid *kid = node_kid(n);
+	uint64_t hash = n.unit->hash;
+	char name[NODE_NAME_MAX];
+
+	if (n.scratch)
+		return hash_name(dir_hash(n.unit, n.scratch->dir), n.scratch->name);
+	if (!n.local)
+		return n.unit->id ? hash : 1;
+	if (kid) {
+		kid_name(t, n.unit, n.local - 1, name);
+	} else {
+		leaf_name(n.unit, l, name);
+		hash = dir_hash(n.unit, l->dir);
+	}
+	return hash_name(hash, name);
+}
+
+/* The size of a file that shows bytes of the archive; 0 when they cannot be had. */
+static uint64_t bytes_size(struct tree *t, struct unit *u, const struct leaf *l)
+{
+	struct source *src;
+	uint64_t size;
+
+	if (leaf_source(t, u, l, &src, NULL))
+		return 0;
+	size = src->size;
+	src_put(src);
+	return size;
+}
+
+static uint64_t text_size(struct tree *t, struct unit *u, struct leaf *l)
+{
+	struct cached *text;
+	uint64_t size;
+
+	if (render_leaf(t, u, l, &text, NULL))
+		return 0;
+	size = rendered_text(text)->len;
+	cached_put(text);
+	return size;
+}
+
+static uint64_t errors_size(struct tree *t, struct node n)
+{
+	struct buf lines = { 0 };
+	uint64_t size;
+
+	node_errors(t, n, &lines);
+	size = lines.len;
+	buf_free(&lines);
+	return size;
+}
+
+static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact, struct node_attr *out)
+{
+	uint32_t size = atomic_load_explicit(&l->size, memory_order_acquire);
+	bool bytes = l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP;
+
+	out->sized = exact || bytes || l->kind == LEAF_ERRORS || size != SIZE_UNKNOWN;
+	if (l->kind == LEAF_ERRORS)
+		out->size = errors_size(t, n);
+	else if (size != SIZE_UNKNOWN)
+		out->size = size == SIZE_FAILED ? 0 : size - 1;
+	else if (bytes)
+		out->size = bytes_size(t, n.unit, l);
+	else if (exact)
+		out->size = text_size(t, n.unit, l);
+}
+
+/* Entries keep the time that the archive had when it was opened until they are written: programs that copy what is
+ * newer must not copy all of it because one model changed. */
+static int64_t node_mtime(struct tree *t, struct node n)
+{
+	const struct kid *kid = node_kid(n);
+	int64_t changed = kid ? kid_time_get(t, n.unit, n.local - 1) : atomic_load(&n.unit->mtime);
+
+	return changed ? changed : tree_mtime(t, n.unit);
+}
+
+static struct kid_time *find_time(const struct tree *t, const struct unit *u, uint32_t kid)
+{
+	struct kid_time *k = t->times;
+
+	while (k && (k->unit != u->id || k->kid != kid))
+		k = k->next;
+	return k;
+}
+
+int64_t kid_time_get(struct tree *t, const struct unit *u, uint32_t kid)
+{
+	struct kid_time *k;
+	int64_t time;
+
+	if (!t->commits)
+		return 0;
+	pthread_mutex_lock(&t->lock);
+	k = find_time(t, u, kid);
+	time = k ? k->time : 0;
+	pthread_mutex_unlock(&t->lock);
+	return time;
+}
+
+void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t time)
+{
+	struct kid_time *k;
+
+	pthread_mutex_lock(&t->lock);
+	k = find_time(t, u, kid);
+	if (!k && (k = malloc(sizeof *k))) {
+		*k = (struct kid_time){ .next = t->times, .unit = u->id, .kid = kid };
+		t->times = k;
+	}
+	if (k)
+		k->time = time;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND };
+}
+
+static void scratch_attr(struct tree *t, struct node n, struct node_attr *out)
+{
+	*out = (struct node_attr){
+		.ino = node_ino(t, n), .mtime = timespec_of(n.scratch->mtime), .sized = true,
+		.size = scratch_size(n.scratch), .mode = (uint16_t)(n.scratch->mode & 07777),
+	};
+}
+
+void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
+{
+	const struct kid *kid = node_kid(n);
+	struct leaf *l = node_leaf(n);
+	int64_t mtime;
+
+	if (n.scratch) {
+		scratch_attr(t, n, out);
+		return;
+	}
+	*out = (struct node_attr){ .dir = node_is_dir(n), .ino = node_ino(t, n) };
+	out->mode = out->dir ? 0755 : node_writable(t, n) ? 0644 : 0444;
+	if (!out->dir && draft_size_node(t, n, &out->size, &mtime)) {
+		out->sized = true;
+		out->mtime = timespec_of(mtime);
+		return;
+	}
+	out->mtime = timespec_of(node_mtime(t, n));
+	if (out->dir)
+		out->sized = true;
+	else if (kid) {
+		out->size = kid->entry.size;
+		out->sized = true;
+	} else
+		leaf_size(t, n, l, exact, out);
+}
+
+/* ---- messages ---- */
+
+static void add_name(struct buf *path, const char *name)
+{
+	if (path->len)
+		buf_char(path, '/');
+	buf_str(path, name);
+}
+
+void node_path(struct tree *t, struct node n, struct buf *out)
+{
+	const struct leaf *l = node_leaf(n);
+	unsigned dir = n.scratch ? n.scratch->dir : l ? l->dir : LEAF_TOP;
+	char name[NODE_NAME_MAX];
+
+	if (!n.local && !n.scratch) {
+		if (!n.unit->id)
+			return;
+		node_path(t, (struct node){ .unit = unit_at(t, n.unit->parent) }, out);
+		kid_name(t, unit_at(t, n.unit->parent), n.unit->index, name);
+	} else {
+		node_path(t, (struct node){ .unit = n.unit }, out);
+		if (dir != LEAF_TOP)
+			add_name(out, leaf_dir_names[dir]);
+		if (n.scratch)
+			strcpy(name, n.scratch->name);
+		else if (l)
+			leaf_name(n.unit, l, name);
+		else
+			kid_name(t, n.unit, n.local - 1, name);
+	}
+	add_name(out, name);
+}
+
+void node_errors(struct tree *t, struct node n, struct buf *out)
+{
+	pthread_mutex_lock(&t->lock);
+	for (const struct note *note = n.unit->notes; note; note = note->next) {
+		buf_str(out, note->text);
+		buf_char(out, '\n');
+	}
+	pthread_mutex_unlock(&t->lock);
+}
