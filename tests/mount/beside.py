@@ -169,7 +169,7 @@ def whole(t):
         t.same(read(m.point, YAML), last, 'the last version is there')
         t.ok(lib.wait_for(lambda: read(ro.point, YAML) == last, 5), 'and comes to the read-only mount')
         t.same(run('cat', archive, YAML).stdout, last, 'and to cat')
-    t.ok(len(took) > 20 and max(took) < LONGEST, f'{len(took)} saves, none took long', (len(took), max(took)))
+    t.ok(len(took) > 20 / lib.SLOW and max(took) < LONGEST, f'{len(took)} saves, none took long', (len(took), max(took)))
     t.same(run('log', archive).stdout.split(b'\n')[-2].split()[0], b'%d' % (len(took) + len(versions)),
            'each save is a commit')
 
@@ -204,7 +204,7 @@ def large(t):
                 f.write(bytes([VALUES[n % 2]]) * LARGE)
             time.sleep(PAUSE * 5)
         lookers.report(t, ('cat of a large file', 'extract of a large file'))
-    t.ok(n > 1, f'it was saved {n} times')
+    t.ok(n > (1 if lib.SLOW == 1 else 0), f'it was saved {n} times')
 
 
 def refused(t):

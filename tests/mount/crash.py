@@ -19,7 +19,7 @@ LONG = os.environ.get('MODELFS_LONG') == '1'
 KILLS = 1000 if LONG else 200
 KILLS_GROW = KILLS_UNDO = KILLS_PUT = 200 if LONG else 10 if SANITIZERS else 25
 SEED = 3
-GONE = (errno.ENOTCONN, errno.ECONNABORTED)        # what calls say when the daemon is
+GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO)     # what calls say when the daemon is; EIO: a write was lost
 
 MATERIALS = '00012.pac/00.pmo/materials.yaml'
 PICTURE = '00012.pac/01.tmh/0.png'
