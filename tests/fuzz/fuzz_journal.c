@@ -182,6 +182,15 @@ static int unlink_some(void *ctx, int dirfd, const char *path)
 	return keeps_journal && strstr(path, "-journal") ? -EIO : io_system.unlinkat(ctx, dirfd, path);
 }
 
+/* A file that was made long would be written down whole when it is cut again. */
+static int little_space(void *ctx, int dirfd, uint64_t *bytes)
+{
+	(void)ctx;
+	(void)dirfd;
+	*bytes = 1 << 20;
+	return 0;
+}
+
 static struct archive *open_archive(bool write)
 {
 	static struct io_ops io;
@@ -193,6 +202,7 @@ static struct archive *open_archive(bool write)
 	io.pwrite = write_ticking;
 	io.ftruncate = truncate_ticking;
 	io.unlinkat = unlink_some;
+	io.space = little_space;
 	in_dir(path, NAME);
 	return archive_open(path, &opt, &a, NULL) ? NULL : a;
 }
