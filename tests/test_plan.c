@@ -156,6 +156,41 @@ static void rebase(struct plan *p, struct source *onto, uint64_t size)
 	p->size = size;
 }
 
+/* A file that is cut has no writes past its end; made longer again it has zeros there, not what the base has. */
+static void test_resize(void **unused)
+{
+	struct fixture f;
+	uint8_t other[40];
+
+	(void)unused;
+	start(&f);
+	for (unsigned i = 0; i < sizeof other; i++)
+		other[i] = (uint8_t)~base[1000 + i];
+	assert_int_equal(plan_write(&f.plan, 1000, other, 40), 0);
+	assert_int_equal(plan_write(&f.plan, 5000, other, 40), 0);
+	assert_true(plan_touches(&f.plan, 1039, 1));
+	assert_false(plan_touches(&f.plan, 1040, 3960));
+	assert_true(plan_touches(&f.plan, 1040, 3961));
+	assert_false(plan_touches(&f.plan, 1010, 0));
+	assert_int_equal(plan_resize(&f.plan, 1010), 0);
+	assert_int_equal(f.plan.n, 1);
+	assert_int_equal(f.plan.bytes, 10);
+	memcpy(flat + 1000, other, 10);
+	check(&f.plan);
+	assert_int_equal(plan_settle(&f.plan, NULL), 0);
+	assert_int_equal(f.plan.bytes, 10);
+
+	assert_int_equal(plan_resize(&f.plan, SIZE), 0);
+	memset(flat + 1010, 0, SIZE - 1010);
+	check(&f.plan);
+	/* Past the base there is nothing to hide. */
+	assert_int_equal(plan_resize(&f.plan, (uint64_t)1 << 40), 0);
+	assert_int_equal(f.plan.bytes, SIZE - 1000);
+	assert_int_equal(plan_resize(&f.plan, SIZE), 0);
+	check(&f.plan);
+	end(&f);
+}
+
 static void test_limits(void **unused)
 {
 	struct fixture f;
@@ -390,6 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan), cmocka_unit_test(test_joined), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_chains), cmocka_unit_test(test_one_byte), cmocka_unit_test(test_coded),
 		cmocka_unit_test(test_pieces), cmocka_unit_test(test_clear),
 	};

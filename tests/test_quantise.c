@@ -252,6 +252,30 @@ static void test_storable(void **state)
 	arena_free(&r.a);
 }
 
+/* Where alpha is 0 or 255, what is half transparent gets the palette of the same colours opaque: no darker ones. */
+static void test_stored_alpha(void **state)
+{
+	static uint8_t rgba[64 * 64][4];
+	struct result opaque, half;
+
+	(void)state;
+	gradient(rgba, 64);
+	reduce(&opaque, (const uint8_t (*)[4])rgba, 64 * 64, 16, coarse);
+	for (unsigned i = 0; i < 64 * 64; i++)
+		rgba[i][3] = 153;
+	reduce(&half, (const uint8_t (*)[4])rgba, 64 * 64, 16, coarse);
+	assert_int_equal(half.n, opaque.n);
+	assert_memory_equal(half.palette, opaque.palette, 4 * half.n);
+	arena_free(&opaque.a);
+	arena_free(&half.a);
+	for (unsigned i = 0; i < 64 * 64; i++)
+		rgba[i][3] = 100;
+	reduce(&half, (const uint8_t (*)[4])rgba, 64 * 64, 16, coarse);
+	assert_int_equal(half.n, 1);
+	assert_memory_equal(half.palette, ((uint8_t[]){ 0, 0, 0, 0 }), 4);
+	arena_free(&half.a);
+}
+
 static void test_same_again(void **state)
 {
 	static uint8_t rgba[64 * 64][4];
@@ -275,7 +299,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table), cmocka_unit_test(test_full_table), cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_ramp), cmocka_unit_test(test_gradient), cmocka_unit_test(test_transparent),
-		cmocka_unit_test(test_storable), cmocka_unit_test(test_same_again),
+		cmocka_unit_test(test_storable), cmocka_unit_test(test_stored_alpha),
+		cmocka_unit_test(test_same_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,37 @@ static void test_sparse(void **state)
 	buf_free(&noise);
 }
 
+/* A copy needs no base, and of a hole it takes nothing. */
+static void test_copy(void **state)
+{
+	struct buf noise = { 0 };
+	_Atomic uint64_t used = 0;
+	struct source *base;
+	struct store *s, *copy;
+	uint8_t back[4];
+
+	(void)state;
+	build_noise(&noise, 100000, 11);
+	base = src_memory(noise.p, noise.len);
+	s = store_new(base, &used);
+	src_put(base);
+	assert_int_equal(store_truncate(s, (uint64_t)1 << 40), 0);
+	assert_int_equal(store_write(s, "end", 3, ((uint64_t)1 << 40) - 3), 0);
+	assert_int_equal(used, 65536);
+	assert_int_equal(store_copy(s, &copy), 0);
+	store_free(s);
+	assert_int_equal(used, 3 * 65536);
+	assert_int_equal(store_size(copy), (uint64_t)1 << 40);
+	assert_int_equal(store_read(copy, back, 4, 99998), 4);
+	assert_memory_equal(back, noise.p + 99998, 2);
+	assert_memory_equal(back + 2, "\0\0", 2);
+	assert_int_equal(store_read(copy, back, 4, ((uint64_t)1 << 40) - 3), 3);
+	assert_memory_equal(back, "end", 3);
+	store_free(copy);
+	assert_int_equal(used, 0);
+	buf_free(&noise);
+}
+
 /* Past STORE_IN_MEMORY the pages lie in a file; what they hold stays. */
 static void test_moves_to_disc(void **state)
 {
@@ -197,7 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random), cmocka_unit_test(test_sparse), cmocka_unit_test(test_moves_to_disc),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

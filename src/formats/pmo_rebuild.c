@@ -162,6 +162,9 @@ static int make_groups(struct rebuild *x)
 	uint32_t n;
 	int rc = pmo_mesh_geometry(x->o, x->number, &x->was, &x->arena, x->e);
 
+	if (!rc && !x->put->nfaces && x->was.nfaces)
+		return err_set(x->e, EINVAL, "no faces, the mesh has %u; `visible: false` in meshes/%u.yaml hides it",
+			       x->was.nfaces, x->number);      /* rather a text that was cut off than meant */
 	x->group = arena_alloc(&x->arena, (size_t)x->ngroups + 1, sizeof *x->group);
 	x->run = arena_alloc(&x->arena, (size_t)x->ngroups + 1, sizeof *x->run);
 	if (!rc && (!x->group || !x->run))

@@ -146,6 +146,27 @@ static int apply_part(struct edit *ed, struct unit *u, const struct leaf *l, str
 	return rc;
 }
 
+/* What tells that an entry is stored without the cipher has to stay, or it would be read through it. */
+static int check_bare(const struct unit *u, const struct kid *kid, struct source *src, struct err *e)
+{
+	uint8_t first[4];
+
+	if (!kid->bare)
+		return 0;
+	return !src_pread(src, first, sizeof first, 0) && u->format->container->stored_plain(first) ? 0 :
+	       err_set(e, EINVAL, "it is stored without encryption, which only its first bytes tell: they have to "
+		       "stay what they are");
+}
+
+static int apply_entry(struct edit *ed, struct unit *u, uint32_t kid, struct store *text, struct err *e)
+{
+	struct source *src;
+	int rc = edit_resize_kid(ed, u, kid, store_size(text), &src, e);
+
+	rc = rc ? rc : put_bytes(src, text, e);
+	return rc ? rc : check_bare(u, &u->kids[kid], src, e);
+}
+
 /* ---- all of it ---- */
 
 int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e)
@@ -155,10 +176,8 @@ int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e
 	struct unit *u;
 	int rc;
 
-	if (!l) {
-		rc = edit_resize_kid(ed, n.unit, n.local - 1, store_size(text), &src, e);
-		return rc ? rc : put_bytes(src, text, e);
-	}
+	if (!l)
+		return apply_entry(ed, n.unit, n.local - 1, text, e);
 	u = apply_owner(n);
 	if (!u)
 		return err_set(e, EIO, "the companion is gone");

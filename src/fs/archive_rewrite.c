@@ -61,6 +61,13 @@ struct pump {
 	pthread_t thread;
 };
 
+/* A signal must not let a piece through that is not there. */
+static void wait_for(sem_t *s)
+{
+	while (sem_wait(s) && errno == EINTR)
+		;
+}
+
 static void *produce(void *arg)
 {
 	struct pump *x = arg;
@@ -69,7 +76,7 @@ static void *produce(void *arg)
 	for (uint64_t i = 0; i < x->n && !rc; i++) {
 		unsigned k = i % ROOMS;
 
-		sem_wait(&x->empty);
+		wait_for(&x->empty);
 		if (atomic_load(&x->stop))
 			break;
 		rc = journal_piece(x->plan, i, x->room + (size_t)k * JOURNAL_PIECE, &x->len[k], &x->crcs[i]);
@@ -77,6 +84,13 @@ static void *produce(void *arg)
 		sem_post(&x->full);
 	}
 	return NULL;
+}
+
+static void free_pump(struct pump *x)
+{
+	sem_destroy(&x->full);
+	sem_destroy(&x->empty);
+	free(x->room);
 }
 
 /* Signals are for other threads. */
@@ -96,7 +110,7 @@ static int start_pump(struct pump *x, const struct plan *plan, uint32_t *crcs)
 	rc = -pthread_create(&x->thread, NULL, produce, x);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
-		free(x->room);
+		free_pump(x);
 	return rc;
 }
 
@@ -105,9 +119,7 @@ static void stop_pump(struct pump *x)
 	atomic_store(&x->stop, true);
 	sem_post(&x->empty);
 	pthread_join(x->thread, NULL);
-	sem_destroy(&x->full);
-	sem_destroy(&x->empty);
-	free(x->room);
+	free_pump(x);
 }
 
 static int stream(const struct place *p, int fd, const struct plan *plan, uint32_t *crcs,
@@ -123,7 +135,7 @@ static int stream(const struct place *p, int fd, const struct plan *plan, uint32
 		uint64_t at = i * JOURNAL_PIECE;
 		unsigned k = i % ROOMS;
 
-		sem_wait(&x.full);
+		wait_for(&x.full);
 		rc = x.rc[k];
 		if (rc) {
 			err_set(e, -rc, "the archive cannot be read at 0x%llx: %s", (unsigned long long)at,
@@ -149,7 +161,7 @@ static int make(struct archive *a, struct job *job, const struct plan *plan, uin
 		void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
 {
 	const struct place *p = &a->place;
-	struct stat st;
+	struct stat st = { 0 };
 	int rc;
 
 	p->io->unlinkat(p->ctx, p->dir, p->fresh);

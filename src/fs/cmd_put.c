@@ -39,12 +39,18 @@ static int read_file(const struct command *self, const char *path, struct store 
 static int put_node(const struct command *self, struct tree *t, const char *path, const char *file)
 {
 	struct store *text = store_new(NULL, &t->stored);
+	const char *closed = NULL;
 	struct err why = { 0 };
 	struct node n;
 	int rc = text ? node_resolve(t, path, &n) : -ENOMEM;
 
 	if (!rc && node_is_dir(n))
 		rc = -EISDIR;
+	if (!rc && !tree_writable(t, &closed)) {
+		store_free(text);
+		err_set(&why, EROFS, "%s", closed ? closed : "it cannot be written");
+		return cmd_fail(self, tree_path(t), &why);
+	}
 	if (!rc && !node_writable(t, n))
 		rc = -EACCES;
 	if (rc)

@@ -12,7 +12,7 @@
 
 /* ---- verify ---- */
 
-struct verify { const struct command *self; struct tree *t; const char *source; uint64_t nunits, nbad; };
+struct verify { struct tree *t; const char *source; uint64_t nunits, nbad; };
 
 static int verify_container(struct unit *u, struct object *o, struct err *e)
 {
@@ -74,7 +74,7 @@ static int verify_unit(void *ctx, struct cmd_place *unit)
 
 static int run_verify(const struct command *self, int argc, char **argv)
 {
-	struct verify v = { .self = self };
+	struct verify v = { 0 };
 	struct err why = { 0 };
 	struct tree *t;
 	unsigned given;

@@ -1,6 +1,5 @@
 /* Saving: an edit is planned, checked by reading it back, and committed; then the tree shows it. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +32,12 @@ static int put_back(struct save *s, struct err *e)
 		return 0;
 	rc = edit_object(s->ed, s->n.unit, &o, e);     /* opens the file's plan */
 	plan = edit_plan(s->ed, b->file);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < b->plan.n && plan && !rc; i++)
 		rc = plan_write(plan, b->plan.v[i].at, b->plan.v[i].bytes, b->plan.v[i].len);
 	edit_reopen(s->ed);
-	return rc;
+	return rc ? err_set(e, -rc, "%s", strerror(-rc)) : 0;
 }
 
 /* ---- checking ---- */
@@ -66,6 +67,14 @@ static const struct fault *new_fault(const struct object *now, const struct obje
 	return now->faults;
 }
 
+/* Bytes as they are can also break what opening an object does not look at: lists, clips. */
+static bool is_raw(struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+
+	return l && (l->kind == LEAF_SECTION_RAW || l->kind == LEAF_WHOLE || l->kind == LEAF_GAP);
+}
+
 /* An edit must not make a sound object a damaged one. */
 static int check_object(struct save *s, struct unit *u, struct err *e)
 {
@@ -84,6 +93,8 @@ static int check_object(struct save *s, struct unit *u, struct err *e)
 		rc = err_set(e, EINVAL, "it would be damaged: %s", f->text);
 	else if (m && m->check && now->variant && m->check(now, &why) && (!was->variant || !m->check(was, NULL)))
 		rc = err_set(e, EINVAL, "%s", why.text);
+	else if (m && is_raw(s->n) && object_verify(now, &why) && !object_verify(was, NULL))
+		rc = err_set(e, EINVAL, "it would be damaged: %s", why.text);
 	cached_put(hold);
 	return rc;
 }

@@ -178,31 +178,14 @@ int edit_repeated(struct edit *ed, bool *same, struct err *e)
 
 /* ---- opening anew ---- */
 
-#define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
-
 /* Whether a container's own bytes are as they were when it was opened: then its entries are where they were. Most edits
  * change one entry, and reading the table of a large archive takes longer than all else. */
 static bool is_as_opened(const struct edit *ed, const struct level *l)
 {
-	const struct plan *p = ed->file[l->unit->file].plan;
-	uint64_t base;
-
-	if (!l->object || !l->unit->format->container || ed->moved || p->n > WRITES_SEARCHED)
+	if (!l->object || !l->unit->format->container || ed->moved)
 		return false;
-	base = src_where(l->src, 0);
-	for (size_t i = 0; i < p->n; i++) {
-		const struct write *w = &p->v[i];
-		uint32_t k = 0;
-
-		if (w->at + w->len <= base || w->at >= base + l->src->size)
-			continue;
-		while (k < l->entries.n && (w->at < base + l->entries.v[k].at ||
-					    w->at + w->len > base + l->entries.v[k].at + l->entries.v[k].size))
-			k++;
-		if (k == l->entries.n)
-			return false;
-	}
-	return !l->up || is_as_opened(ed, l->up);
+	return plan_in_entries(ed->file[l->unit->file].plan, l->src, l->entries.v, sizeof *l->entries.v, l->entries.n,
+			       NULL) && (!l->up || is_as_opened(ed, l->up));
 }
 
 void edit_reopen(struct edit *ed)
@@ -317,23 +300,17 @@ static void say(const struct surroundings *s, const char *text)
 static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
 {
 	struct edit_file *f = &ed->file[file];
-	uint8_t zero[4096] = { 0 };
 	uint64_t at = f->plan->size;
+	int rc;
 
 	if (size > at && !ed->tree->grow)
 		return err_set(e, ENOSPC, "the file has %" PRIu64 " bytes, %" PRIu64 " are needed: %" PRIu64
 			       " bytes are missing; -o grow would let it grow", at, size, size - at);
+	if (size > at && size - at > PLAN_MOST)
+		return err_set(e, EFBIG, "%" PRIu64 " bytes more than the file has are too many", size - at);
 	ed->moved = true;
-	f->plan->size = size;
-	/* What is new reads as zero, also where a longer file is made shorter first and then longer again. */
-	for (; at < size; at += sizeof zero) {
-		size_t n = size - at < sizeof zero ? (size_t)(size - at) : sizeof zero;
-		int rc = plan_write(f->plan, at, zero, n);
-
-		if (rc)
-			return err_set(e, -rc, "%s", strerror(-rc));
-	}
-	return renew_root(f, e);
+	rc = plan_resize(f->plan, size);
+	return rc ? err_set(e, -rc, "%s", strerror(-rc)) : renew_root(f, e);
 }
 
 /* The level's own source, as its container has it now. */
@@ -454,8 +431,13 @@ static int open_object(struct level *l, struct err *e)
 	rc = check_format(l, e);
 	if (!rc)
 		rc = object_open(l->unit->format, l->src, &l->around, &l->object, e);
-	if (!rc && l->unit->format->container)
+	if (!rc && l->unit->format->container) {
 		rc = list_entries(l, e);
+		if (rc) {
+			object_close(l->object);
+			l->object = NULL;
+		}
+	}
 	return rc;
 }
 
@@ -493,13 +475,16 @@ static int open_level(struct edit *ed, struct unit *u, struct level **out, struc
 	*l = (struct level){
 		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
 			    .say = say, .grow = ed->tree->grow },
-		.edit = ed, .unit = u, .next = ed->levels,
+		.edit = ed, .unit = u,
 	};
-	ed->levels = l;
 	rc = open_source(l, e);
-	if (!rc)
-		*out = l;
-	return rc;
+	if (rc) {
+		free(l);
+		return rc;
+	}
+	l->next = ed->levels;
+	ed->levels = *out = l;
+	return 0;
 }
 
 int edit_object(struct edit *ed, struct unit *u, struct object **out, struct err *e)

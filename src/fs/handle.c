@@ -199,6 +199,11 @@ void handle_outdated(struct tree *t, struct buf *ids)
 
 /* ---- contents that changed ---- */
 
+static bool is_gone(struct node n)
+{
+	return n.local == UINT32_MAX || atomic_load(&n.unit->dead);
+}
+
 /* Several threads may find the same handle outdated; those who are late throw away what they had. Nobody uses the old
  * contents any more: the unit changed while nobody was in the tree. */
 static int renew(struct handle *h, uint32_t gen)
@@ -206,7 +211,7 @@ static int renew(struct handle *h, uint32_t gen)
 	struct tree *t = h->tree;
 	struct handle fresh = { 0 };
 	struct node n = h->node;
-	int rc = n.local == UINT32_MAX || atomic_load(&n.unit->dead) ? -ESTALE : open_contents(t, n, &fresh, NULL);
+	int rc = is_gone(n) ? -ESTALE : open_contents(t, n, &fresh, NULL);
 	bool longer = false;
 
 	if (rc)
@@ -240,7 +245,6 @@ static int keep_fresh(struct handle *h)
 	if (h->text && !h->tree->writable)
 		return 0;
 	gen = atomic_load_explicit(&h->node.unit->gen, memory_order_acquire);
-
 	return atomic_load_explicit(&h->gen, memory_order_acquire) == gen ? 0 : renew(h, gen);
 }
 
@@ -251,9 +255,16 @@ struct node handle_node(const struct handle *h)
 	return h->node.scratch && h->node.scratch->became.unit ? h->node.scratch->became : h->node;
 }
 
+/* What was opened to be overwritten has none, nor has a scratch file that became a view. */
+static bool has_contents(const struct handle *h)
+{
+	return !h->node.scratch && (h->src || h->text || h->lines.p || !h->writes);
+}
+
 uint64_t handle_size(struct handle *h)
 {
 	struct node n = handle_node(h);
+	struct node_attr a;
 	int64_t mtime;
 	uint64_t size;
 
@@ -261,15 +272,12 @@ uint64_t handle_size(struct handle *h)
 		return scratch_size(n.scratch);
 	if (draft_size_node(h->tree, n, &size, &mtime))
 		return size;
-	if (n.unit == h->node.unit && !keep_fresh(h))
-		return h->size;
-	return 0;
-}
-
-/* What was opened to be overwritten has none. */
-static bool has_contents(const struct handle *h)
-{
-	return h->src || h->text || h->lines.p || !h->writes;
+	if (has_contents(h))
+		return keep_fresh(h) ? 0 : h->size;
+	if (is_gone(n))
+		return 0;
+	node_attr(h->tree, n, true, &a);
+	return a.size;
 }
 
 const void *handle_map(struct handle *h, size_t *n, uint64_t at)
@@ -277,7 +285,7 @@ const void *handle_map(struct handle *h, size_t *n, uint64_t at)
 	const uint8_t *text;
 
 	if (h->node.scratch || atomic_load_explicit(&h->tree->ndrafts, memory_order_acquire) || keep_fresh(h) ||
-	    !has_contents(h))
+	    !has_contents(h))                  /* asked last: keep_fresh() may give it some */
 		return NULL;
 	text = h->text ? rendered_text(h->text)->p : h->lines.p;
 	if (at >= h->size)
@@ -293,7 +301,7 @@ const void *handle_map(struct handle *h, size_t *n, uint64_t at)
 static int read_node(struct tree *t, struct node node, void *buf, size_t n, uint64_t at)
 {
 	struct handle *h;
-	int rc = node_open(t, node, &h, NULL);
+	int rc = is_gone(node) ? -ESTALE : node_open(t, node, &h, NULL);
 
 	if (rc)
 		return rc;
@@ -314,7 +322,7 @@ int handle_read(struct handle *h, void *buf, size_t n, uint64_t at)
 		return scratch_read(node.scratch, buf, n, at);
 	if (draft_read_node(h->tree, node, buf, n, at, &rc))
 		return rc;
-	if (h->node.scratch || !has_contents(h))
+	if (!has_contents(h))
 		return read_node(h->tree, node, buf, n, at);
 	rc = keep_fresh(h);
 	if (rc)
@@ -346,7 +354,7 @@ static int attach(struct handle *h, bool empty, struct err *e)
 
 	if (atomic_load(&h->draft))
 		return 0;
-	if (n.local == UINT32_MAX || atomic_load(&n.unit->dead))
+	if (is_gone(n))
 		return err_set(e, ESTALE, "the file is gone");
 	rc = draft_open(h->tree, n, empty, &d, e);
 	if (!rc && !atomic_compare_exchange_strong(&h->draft, &none, d))

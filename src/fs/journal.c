@@ -72,24 +72,6 @@ int place_write(const struct place *p, int fd, const void *buf, size_t n, uint64
 	return 0;
 }
 
-int read_all(int fd, void *buf, size_t n, uint64_t at)
-{
-	uint8_t *to = buf;
-
-	while (n) {
-		ssize_t got = pread(fd, to, n, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EIO;
-		to += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
 static uint64_t get64(const uint8_t *p)
 {
 	return le_u32(p) | (uint64_t)le_u32(p + 4) << 32;
@@ -288,7 +270,7 @@ int journal_drop(const struct place *p, const struct journal *j)
 int journal_head(int fd, uint64_t at, struct journal *j)
 {
 	uint8_t p[HEAD];
-	int rc = read_all(fd, p, sizeof p, at);
+	int rc = src_fd_read(fd, p, sizeof p, at);
 
 	if (rc)
 		return rc == -EIO ? 0 : rc;    /* too short is what a crash leaves */
@@ -319,7 +301,7 @@ int journal_complete(const struct journal *j)
 
 	for (uint64_t at = HEAD, part; at < j->h.length && !rc; at += part) {
 		part = j->h.length - at < OUT ? j->h.length - at : OUT;
-		rc = read_all(j->fd, buf, (size_t)part, j->at + at);
+		rc = src_fd_read(j->fd, buf, (size_t)part, j->at + at);
 		if (!rc)
 			crc = (uint32_t)crc32_z(crc, buf, (size_t)part);
 	}
@@ -353,7 +335,7 @@ char *journal_what(const struct journal *j)
 {
 	char *s = calloc(1, j->h.nwhat + (size_t)1);
 
-	if (s && read_all(j->fd, s, j->h.nwhat, j->at + HEAD)) {
+	if (s && src_fd_read(j->fd, s, j->h.nwhat, j->at + HEAD)) {
 		free(s);
 		return NULL;
 	}
@@ -364,7 +346,7 @@ uint32_t *journal_crcs(const struct journal *j)
 {
 	uint32_t *v = malloc(((size_t)j->h.ncrcs + 1) * 4);
 
-	if (v && read_all(j->fd, v, (size_t)j->h.ncrcs * 4, j->at + HEAD + j->h.nwhat)) {
+	if (v && src_fd_read(j->fd, v, (size_t)j->h.ncrcs * 4, j->at + HEAD + j->h.nwhat)) {
 		free(v);
 		return NULL;
 	}
@@ -389,7 +371,7 @@ int journal_each(const struct journal *j, int (*fn)(void *ctx, const struct reco
 	for (uint64_t i = 0; i < j->h.nrecords && !rc; i++) {
 		struct record r;
 
-		rc = span_ok(j->h.length, at, RECORD, 1) ? read_all(j->fd, head, RECORD, j->at + at) : -EBADMSG;
+		rc = span_ok(j->h.length, at, RECORD, 1) ? src_fd_read(j->fd, head, RECORD, j->at + at) : -EBADMSG;
 		if (rc)
 			break;
 		at += RECORD;
@@ -399,9 +381,9 @@ int journal_each(const struct journal *j, int (*fn)(void *ctx, const struct reco
 			rc = -EBADMSG;
 			break;
 		}
-		rc = read_all(j->fd, bytes, r.nnew, j->at + at);
+		rc = src_fd_read(j->fd, bytes, r.nnew, j->at + at);
 		if (!rc)
-			rc = read_all(j->fd, bytes + RECORD_MOST, r.nold, j->at + at + r.nnew);
+			rc = src_fd_read(j->fd, bytes + RECORD_MOST, r.nold, j->at + at + r.nnew);
 		if (!rc)
 			rc = fn(ctx, &r);
 		at += (uint64_t)r.nnew + r.nold;

@@ -58,7 +58,6 @@ void place_kept(const struct place *p, uint32_t number, kept_name out);        /
 int place_open(const struct place *p, const char *name, int flags);
 void place_close(const struct place *p, int fd);
 int place_write(const struct place *p, int fd, const void *buf, size_t n, uint64_t at);        /* all of it */
-int read_all(int fd, void *buf, size_t n, uint64_t at);        /* EIO when the file ends before */
 
 enum {
 	JOURNAL_RECORDED = 1,                  /* goes to the undo file */

@@ -31,6 +31,7 @@ static const struct format *detect_kid(struct unit *u, struct kid *kid, struct p
 	    src_pread(u->src, raw, sizeof raw, kid->entry.at) || !c->stored_plain(raw))
 		return f;
 	kid->entry.coded = false;
+	kid->bare = true;
 	src_put(p->src);
 	p->src = entry_source(u->src, u->format, &kid->entry);
 	return p->src ? format_detect(p, why) : NULL;
@@ -43,6 +44,7 @@ int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, stru
 	struct err why = { 0 }, line;
 	const struct format *f;
 
+	kid->bare = false;
 	if (!kid->entry.size) {
 		kid->ext = "empty";
 		return 0;

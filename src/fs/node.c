@@ -64,7 +64,7 @@ static bool scratch_from_id(struct tree *t, uint64_t id, struct node *out)
 	if (!s)
 		return false;
 	*out = s->became.unit ? s->became : (struct node){ .unit = s->unit, .scratch = s };
-	return s->became.local != UINT32_MAX;
+	return !s->became.unit || (s->became.local != UINT32_MAX && !atomic_load(&s->became.unit->dead));
 }
 
 bool node_from_id(struct tree *t, uint64_t id, struct node *out)

@@ -17,25 +17,36 @@ struct refresh {
 
 /* ---- what a plan touches ---- */
 
-/* Whether any of n bytes at `at` of the file are written. */
-static bool writes_in(const struct plan *p, uint64_t at, uint64_t n)
-{
-	size_t low = 0, high = p->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->v[mid].at + p->v[mid].len > at)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return low < p->n && p->v[low].at < at + n;
-}
-
 static bool touches(const struct refresh *r, const struct source *src, uint64_t at, uint64_t n)
 {
-	return !r->plan || writes_in(r->plan, src_where(src, at), n);
+	return !r->plan || plan_touches(r->plan, src_where(src, at), n);
+}
+
+#define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
+
+bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step, uint32_t n,
+		     uint8_t *hit)
+{
+	uint64_t base = src_where(src, 0);
+
+	for (size_t k = 0; k < p->n && p->n <= WRITES_SEARCHED; k++) {
+		uint64_t at = p->v[k].at, end = at + p->v[k].len;
+		bool inside = false;
+
+		if (at >= base + src->size || end <= base)
+			continue;
+		for (uint32_t i = 0; i < n && (hit || !inside); i++) {
+			const struct entry *entry = (const void *)((const uint8_t *)v + i * step);
+			uint64_t first = base + entry->at, last = first + entry->size;
+
+			inside |= at >= first && end <= last;
+			if (hit && at < last && end > first)
+				hit[i] = true;
+		}
+		if (!inside)
+			return false;
+	}
+	return p->n <= WRITES_SEARCHED;
 }
 
 /* ---- telling ---- */
@@ -405,42 +416,15 @@ static int refresh_kids(struct refresh *r, struct unit *u, const struct entries 
 
 /* ---- when no table changed ---- */
 
-#define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
-
-/* The entry that a write lies in; u->nkids: none, or not all of it. */
-static uint32_t written_kid(const struct unit *u, const struct write *w)
-{
-	uint64_t base = src_where(u->src, 0);
-	uint32_t i = 0;
-
-	while (i < u->nkids && (w->at < base + u->kids[i].entry.at ||
-				w->at + w->len > base + u->kids[i].entry.at + u->kids[i].entry.size))
-		i++;
-	return i;
-}
-
-static bool writes_unit(const struct unit *u, const struct write *w)
-{
-	uint64_t base = src_where(u->src, 0);
-
-	return w->at < base + u->src->size && w->at + w->len > base;
-}
-
-/* Marks the entries that are written; false when something else of the container is. */
+/* Marks the entries that are written, which may overlap; false when something else of the container is. */
 static bool only_kids(const struct refresh *r, const struct unit *u, uint8_t *how)
 {
-	if (!r->plan || r->plan->moved || r->plan->size != r->plan->base->size || r->plan->n > WRITES_SEARCHED)
+	if (!r->plan || r->plan->moved || r->plan->size != r->plan->base->size ||
+	    !plan_in_entries(r->plan, u->src, (const void *)u->kids, sizeof *u->kids, u->nkids, how))
 		return false;
-	for (size_t k = 0; k < r->plan->n; k++) {
-		uint32_t i;
-
-		if (!writes_unit(u, &r->plan->v[k]))
-			continue;
-		i = written_kid(u, &r->plan->v[k]);
-		if (i == u->nkids)
-			return false;
-		how[i] = WRITTEN;
-	}
+	for (uint32_t i = 0; i < u->nkids; i++)
+		if (how[i])
+			how[i] = WRITTEN;
 	return true;
 }
 
@@ -460,6 +444,7 @@ static int refresh_written(struct refresh *r, struct unit *u)
 		if (how[i] == SAME)
 			continue;
 		u->kids[i].format = NULL;
+		u->kids[i].entry.coded |= u->kids[i].bare;
 		rc = layout_probe(r->t, u, i, room, NULL);
 	}
 	for (uint32_t i = 0; i < u->nkids && !rc; i++)
@@ -475,7 +460,7 @@ static int refresh_written(struct refresh *r, struct unit *u)
 
 /* ---- units that are read anew ---- */
 
-/* Leaves and notes of damage, made anew; the old ones are gone also when that fails. */
+/* Leaves and notes of damage, made anew. After an error the unit is to be forgotten. */
 static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, struct object *o)
 {
 	struct leaf_numbers k = { { u, new_local }, was_kids, u->nleaves, u->leaves };

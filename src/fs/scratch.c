@@ -247,26 +247,13 @@ uint64_t scratch_size(struct scratch *s)
 	return size;
 }
 
-static int copy_piece(void *ctx, uint64_t at, const uint8_t *p, size_t n)
-{
-	return store_write(ctx, p, n, at);
-}
-
 int scratch_copy(struct scratch *s, struct store **out)
 {
-	struct store *copy = store_new(NULL, &s->unit->tree->stored);
 	int rc;
 
-	if (!copy)
-		return -ENOMEM;
 	pthread_mutex_lock(&s->busy);
-	rc = store_each(s->store, copy_piece, copy);
-	rc = rc ? rc : store_truncate(copy, store_size(s->store));
+	rc = store_copy(s->store, out);
 	pthread_mutex_unlock(&s->busy);
-	if (rc)
-		store_free(copy);
-	else
-		*out = copy;
 	return rc;
 }
 
@@ -288,22 +275,21 @@ void scratch_reject(struct tree *t, struct node n, struct store *text)
 {
 	struct node dir = node_parent(t, n);
 	char name[NODE_NAME_MAX];
+	struct store *copy;
 	struct scratch *s;
-	uint8_t piece[16384];
-	int got, rc = -ENAMETOOLONG;
 
-	pthread_rwlock_wrlock(&t->state);      /* one that goes must not be in anybody's hands */
-	if (rejected_name(t, n, name))
-		rc = scratch_new(t, dir, name, &s);
-	if (!rc)
-		s->rejected = true;
-	pthread_rwlock_unlock(&t->state);
-	if (rc)
+	if (!rejected_name(t, n, name) || store_copy(text, &copy))
 		return;
-	for (uint64_t at = 0; (got = store_read(text, piece, sizeof piece, at)) > 0; at += (uint64_t)got)
-		if (scratch_write(s, piece, (size_t)got, at))
-			break;
-	scratch_put(t, s);
+	pthread_rwlock_wrlock(&t->state);      /* one that goes must not be in anybody's hands */
+	if (scratch_new(t, dir, name, &s)) {
+		store_free(copy);
+	} else {
+		store_free(s->store);
+		s->store = copy;
+		s->rejected = true;
+		scratch_put(t, s);
+	}
+	pthread_rwlock_unlock(&t->state);
 	tree_changed(t, dir);
 }
 
@@ -426,6 +412,7 @@ bool ghost_is(struct tree *t, struct node n)
 bool ghost_remove(struct tree *t, struct node n)
 {
 	struct ghost **p, *g = NULL;
+	bool was;
 
 	if (!atomic_load_explicit(&t->nghosts, memory_order_relaxed))
 		return false;
@@ -437,8 +424,9 @@ bool ghost_remove(struct tree *t, struct node n)
 		atomic_fetch_sub(&t->nghosts, 1);
 	}
 	pthread_mutex_unlock(&t->lock);
+	was = g != NULL;
 	free(g);
-	return g;
+	return was;
 }
 
 void ghost_renumber(struct tree *t, const struct renumber *r)

@@ -43,10 +43,10 @@ int scratch_read(struct scratch *s, void *buf, size_t n, uint64_t at);
 int scratch_write(struct scratch *s, const void *buf, size_t n, uint64_t at);
 int scratch_truncate(struct scratch *s, uint64_t size);
 uint64_t scratch_size(struct scratch *s);
-/* Its bytes as they are now, in a store of the caller's. */
+/* Its bytes as they are now, in a store of the caller's; ENOMEM, ENOSPC. */
 int scratch_copy(struct scratch *s, struct store **out);
-/* Makes FILE.rejected beside a node from what was to be written; takes it away again. Nodes whose listing changed hear
- * of it by tree_watch(). */
+/* Makes FILE.rejected beside a node from what was to be written, unless memory is short; takes it away again. Nodes
+ * whose listing changed hear of it by tree_watch(). */
 void scratch_reject(struct tree *t, struct node n, struct store *text);
 void scratch_accept(struct tree *t, struct node n);
 /* Names what is lost now in the log, and frees all. */

@@ -66,22 +66,6 @@ uint64_t store_size(const struct store *s)
 
 /* ---- pages ---- */
 
-static int pread_all(int fd, uint8_t *p, size_t n, uint64_t at)
-{
-	while (n) {
-		ssize_t got = pread(fd, p, n, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		p += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
 static int pwrite_all(int fd, const uint8_t *p, size_t n, uint64_t at)
 {
 	while (n) {
@@ -114,7 +98,7 @@ static int read_page(const struct store *s, uint8_t *p, size_t n, uint64_t at)
 	if (i >= s->npages || !s->page[i])
 		return read_base(s, p, n, at);
 	if (s->page[i] == ON_DISC)
-		return pread_all(s->fd, p, n, at);
+		return src_fd_read(s->fd, p, n, at);
 	memcpy(p, s->page[i] + at % PAGE, n);
 	return 0;
 }
@@ -312,5 +296,28 @@ int store_each(struct store *s, int (*fn)(void *ctx, uint64_t at, const uint8_t 
 			rc = fn(ctx, at, room, n);
 	}
 	free(room);
+	return rc;
+}
+
+int store_copy(struct store *s, struct store **out)
+{
+	struct store *copy = store_new(NULL, s->used);
+	uint8_t *room = malloc(PAGE);
+	int rc = copy && room ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; at < s->size && !rc; at += PAGE) {
+		size_t i = (size_t)(at / PAGE), n = s->size - at < PAGE ? (size_t)(s->size - at) : PAGE;
+
+		if (at >= s->base_size && (i >= s->npages || !s->page[i]))
+			continue;
+		rc = read_page(s, room, n, at);
+		rc = rc ? rc : store_write(copy, room, n, at);
+	}
+	rc = rc ? rc : store_truncate(copy, s->size);
+	free(room);
+	if (rc)
+		store_free(copy);
+	else
+		*out = copy;
 	return rc;
 }

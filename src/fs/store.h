@@ -21,7 +21,9 @@ uint64_t store_size(const struct store *s);
 int store_read(struct store *s, void *buf, size_t n, uint64_t at);
 /* 0, ENOMEM, ENOSPC past STORE_MOST, EFBIG; the size grows to hold what was written. */
 int store_write(struct store *s, const void *buf, size_t n, uint64_t at);
-int store_truncate(struct store *s, uint64_t size);
+int store_truncate(struct store *s, uint64_t size);    /* what is new reads as zero; EFBIG, ENOMEM */
+/* The same bytes in a new store of the caller's, which needs no base any more; holes stay holes. ENOMEM, ENOSPC. */
+int store_copy(struct store *s, struct store **out);
 /* All bytes as one text; EFBIG past `most`. */
 int store_text(struct store *s, size_t most, struct buf *out, struct err *e);
 /* Calls fn for the runs of bytes that may differ from base, ascending; stops at the first result that is not 0. */

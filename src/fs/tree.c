@@ -388,6 +388,7 @@ void tree_changed(struct tree *t, struct node n)
 	if (t->watcher)
 		t->watcher->changed(t->watcher_ctx, node_id(n));
 }
+
 void tree_warm(struct tree *t)
 {
 	for (unsigned i = 0; i < t->nfiles; i++)

@@ -24,7 +24,7 @@ struct unit;
 struct names;
 struct scratch;
 
-/* scratch: a file that exists in memory only (scratch.h); then unit and local are not set. */
+/* scratch: a file that exists in memory only (scratch.h); then unit is its directory's, and local 0. */
 struct node {
 	struct unit *unit;
 	uint32_t local;
@@ -117,9 +117,9 @@ struct node_entry {
 int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
 	      int (*fn)(void *ctx, const struct node_entry *), void *ctx);
 
-/* An open file: bytes of the archive, or a rendered text. Counted: one reference for who opened it, one for each reply
- * that is under way. What is still open when the tree is closed (the kernel sends no release at a forced unmount) goes
- * then. */
+/* An open file: bytes of the archive, a rendered text, what is being written over either, or a scratch file. Counted:
+ * one reference for who opened it, one for each reply that is under way. What is still open when the tree is closed
+ * (the kernel sends no release at a forced unmount) goes then. */
 struct handle;
 int node_open(struct tree *t, struct node n, struct handle **out, struct err *e);      /* EISDIR, EIO and reasons */
 /* For writing; empty: it is to be truncated, and what it held is not needed. EACCES when it cannot be written. */

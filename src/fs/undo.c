@@ -77,7 +77,7 @@ static int copy(const struct place *p, const struct journal *j, int to, uint64_t
 
 	for (uint64_t done = 0, part; done < j->h.length && !rc; done += part) {
 		part = j->h.length - done < COPY ? j->h.length - done : COPY;
-		rc = read_all(j->fd, buf, (size_t)part, j->at + done);
+		rc = src_fd_read(j->fd, buf, (size_t)part, j->at + done);
 		if (!rc)
 			rc = place_write(p, to, buf, (size_t)part, at + done);
 	}

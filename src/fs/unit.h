@@ -10,10 +10,11 @@
 
 /* One entry of a container. */
 struct kid {
-	struct entry entry;
+	struct entry entry;                    /* first: plan_in_entries() */
 	const struct format *format;           /* NULL: a plain file */
 	const char *ext;
 	uint32_t unit;                         /* 0 while it has none */
+	bool bare;                             /* stored without the cipher, which its first bytes alone tell */
 };
 
 enum leaf_kind {
@@ -144,7 +145,7 @@ struct tree {
 };
 
 /* unit.c */
-/* Chooses the companions of all models of a container that have units. With the lock held. */
+/* Chooses the companions of all models of a container that have units. With the lock held, or `state` exclusively. */
 void unit_choose_mates(struct tree *t, struct unit *u);
 /* The animation pack behind an object that found its other part behind itself. */
 void unit_find_pack_behind(struct tree *t, struct unit *u);
@@ -215,12 +216,16 @@ void handle_outdated(struct tree *t, struct buf *ids);
 struct renumber { struct unit *unit; uint32_t (*map)(const struct renumber *r, uint32_t local); };
 void handle_renumber(struct tree *t, const struct renumber *r);
 
-
 /* refresh.c */
 /* After a commit: units whose bytes or places changed are read anew, from the file's present bytes. plan NULL: anything
  * may have changed. With the state held exclusively. Numbers of the nodes the kernel has to ask for again are added to
  * ids, 8 bytes each. */
 void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids);
+/* Whether all that a plan writes of a container, src, lies in one entry or another: then its table is as it was. False
+ * for plans of many writes, too. hit, or NULL: set to true for each of the n entries that is written. step: bytes from
+ * one entry of v to the next. */
+bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step, uint32_t n,
+		     uint8_t *hit);
 /* Says that a node's attributes changed. */
 void tree_changed(struct tree *t, struct node n);
 /* Tells the watcher about them, and about open files that changed; with no lock held that an operation could want. */

@@ -200,6 +200,9 @@ def mounted_read_only(t, archive, what, *prefix):
         log.close()
     said = read(point + '.log').decode(errors='replace')
     t.ok('mounted read-only: ' in said, f'{what}: the log says so', said[-300:])
+    reason = said.split('mounted read-only: ')[-1].split('\n')[0]
+    code, text = lib.other(*prefix, PROGRAM, 'put', archive, MATERIALS, '/dev/null')
+    t.ok(code == 1 and reason in text, f'{what}: put gives the same reason', (code, text, reason))
     t.ok(read(archive) == was and os.listdir(folder) == [os.path.basename(archive)], f'{what}: nothing has changed')
 
 

@@ -116,6 +116,8 @@ FILES = {
     'OBJ: no object of ours': (OBJ, swap(b'o mesh_0', b'o Cube\nv 0 0 0\no Ball'), 'EINVAL', r'Cube.*Ball'),
     'OBJ: outside the scale': (OBJ, lines(lambda v: number(v, b'v', b'1000')),
                                'EINVAL', r'line 3: x 1000.* outside -8\.0\.\.7\.9.*rescale: \['),
+    'OBJ: cut off before the faces': (OBJ, lines(lambda v: [x for x in v if x[:1] != b'f']),
+                                      'EINVAL', r'no faces, the mesh has \d+; `visible: false` in meshes/0\.yaml'),
     'OBJ: no vertices': (OBJ, whole(b'# nothing\n'), 'EINVAL', r'no vertices'),
     'PNG: another size': (PNG, lambda b: png(65, 64), 'EINVAL', r'64x64 needed, got 65x64'),
     'PNG: cut': (PNG, lambda b: b[:100], 'EINVAL', r'no PNG that can be read'),
@@ -123,6 +125,8 @@ FILES = {
     'PNG: none': (PNG, whole(b'GIF89a'), 'EINVAL', r'PNG'),
     'a section of another size': (PMO + '/raw/materials.bin', more(b'\0'), 'EINVAL', r'16 bytes needed, got 17'),
     'a shorter section': (PMO + '/raw/materials.bin', lambda b: b[:8], 'EINVAL', r'16 bytes needed, got 8'),
+    'a section that damages a clip': ('00016.pac/03.anm/raw/clips.bin', lambda b: b[:28] + b'\xff' + b[29:],
+                                      'EINVAL', r'clip \d+ at 0x\w+.*: '),
     'an entry past its slot': ('00000.bin', more(bytes(3000)), 'ENOSPC',
                                r'3055 bytes.* has 2048: 1007 bytes are missing'),
 }

@@ -172,6 +172,8 @@ def renamed_over(t):
             t.same(os.fstat(f.fileno()).st_size, len(edited(t)), 'renamed over: its descriptor is the view')
             f.seek(0)
             t.same(f.read(), edited(t), 'renamed over: and reads it')
+            os.posix_fallocate(f.fileno(), 0, 100)
+            t.same(os.fstat(f.fileno()).st_size, len(edited(t)), 'renamed over: it has room already')
     at = original(t).index(b'ambient') + 10
     with Sequence(t, 'written after being renamed over', edit_bytes(t, at0=105)) as m:
         fd = os.open(m.path(PMO + '/new.tmp'), os.O_RDWR | os.O_CREAT)

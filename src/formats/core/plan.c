@@ -141,6 +141,46 @@ int plan_read(const struct plan *p, void *buf, size_t n, uint64_t at)
 	return rc;
 }
 
+bool plan_touches(const struct plan *p, uint64_t at, uint64_t n)
+{
+	size_t i = find(p, at);
+
+	return n && i < p->n && p->v[i].at < at + n;
+}
+
+/* ---- another size ---- */
+
+static void cut(struct plan *p, uint64_t size)
+{
+	struct write *last;
+
+	while (p->n && p->v[p->n - 1].at >= size) {
+		last = &p->v[--p->n];
+		p->bytes -= last->len;
+		free(last->bytes);
+	}
+	last = p->n ? &p->v[p->n - 1] : NULL;
+	if (last && last->at + last->len > size) {
+		p->bytes -= last->len - (size_t)(size - last->at);
+		last->len = (size_t)(size - last->at);
+	}
+}
+
+int plan_resize(struct plan *p, uint64_t size)
+{
+	static const uint8_t zero[4096];
+	uint64_t at = p->size, end = size < p->base->size ? size : p->base->size;
+	int rc = 0;
+
+	if (size < at)
+		cut(p, size);
+	p->size = size;
+	/* Where it was made shorter before, the base would show again. */
+	for (; at < end && !rc; at += sizeof zero)
+		rc = plan_write(p, at, zero, end - at < sizeof zero ? (size_t)(end - at) : sizeof zero);
+	return rc;
+}
+
 /* ---- settling ---- */
 
 /* Adds [at, at + n) as p has it to `out`, whose writes all lie before: to the last one when that is near. */

@@ -28,6 +28,10 @@ void plan_free(struct plan *p);
 int plan_write(struct plan *p, uint64_t at, const void *bytes, size_t n);
 /* n bytes as they will be; past the end of base they are zero where nothing was written. */
 int plan_read(const struct plan *p, void *buf, size_t n, uint64_t at);
+/* Whether any of n bytes at `at` are written. */
+bool plan_touches(const struct plan *p, uint64_t at, uint64_t n);
+/* Changes p->size: writes past a new end go, and bytes that are new read as zero. ENOMEM, EFBIG. */
+int plan_resize(struct plan *p, uint64_t size);
 /* Leaves out all bytes that are what the base has; afterwards a plan that changes nothing has no writes and the size of
  * its base. Runs less than 16 bytes apart are joined. */
 int plan_settle(struct plan *p, struct err *e);

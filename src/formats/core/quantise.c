@@ -465,15 +465,24 @@ static int make_room(struct work *w, uint32_t n, unsigned most, struct arena *a,
 	return colours_init(&w->stored, n, a, e);
 }
 
-static void take_points(struct work *w, const struct colours *c)
+/* A colour counts with the alpha that it gets when it is stored: what is opaque then must not be darker for having been
+ * less. Leaves 0 as the pick of colours that become transparent, which are no points. */
+static void take_points(struct work *w, struct colours *c, const struct colour_format *f)
 {
+	uint8_t rgba[4];
+
 	for (uint32_t i = 0; i < c->n; i++) {
-		if (!c->v[i].rgba[3]) {
+		struct colour *v = &c->v[i];
+
+		f->nearest(f->ctx, v->rgba, rgba);
+		v->pick = rgba[3] > 0;
+		if (!rgba[3]) {
 			w->fixed = 1;          /* a centre at 0, 0, 0, 0 */
 			continue;
 		}
-		place(w, c->v[i].rgba, w->p[w->n].c);
-		w->p[w->n++].w = (float)c->v[i].count;
+		memcpy(rgba, v->rgba, 3);
+		place(w, rgba, w->p[w->n].c);
+		w->p[w->n++].w = (float)v->count;
 	}
 }
 
@@ -512,7 +521,7 @@ int quantise(struct colours *c, unsigned most, const struct colour_format *f, ui
 		return rc;
 	for (unsigned i = 0; i < 256; i++)
 		w.seen[i] = powf((float)i / 255.0f, SEEN);
-	take_points(&w, c);
+	take_points(&w, c, f);
 	w.k = w.fixed;
 	turns = w.n ? BUDGET / w.n : 0;
 	turns = turns < 8 ? 8 : turns > 60 ? 60 : turns;
@@ -527,6 +536,6 @@ int quantise(struct colours *c, unsigned most, const struct colour_format *f, ui
 		settle_storable(&w, turns);
 	*n = take_palette(&w, palette, number);
 	for (uint32_t i = 0; i < c->n; i++)
-		c->v[i].pick = c->v[i].rgba[3] ? number[w.best.in[at++]] : 0;
+		c->v[i].pick = c->v[i].pick ? number[w.best.in[at++]] : 0;
 	return 0;
 }

@@ -33,9 +33,9 @@ struct colour_format {
 };
 
 /* At most `most` (1 to QUANTISE_MOST) colours of that format, *n of them, all different, for which the squared error of
- * alpha and of what is seen of red, green and blue is small; each colour of c gets the number of the one that
- * stands for it as its pick. Transparent is always one of them where c has it, as 0, 0, 0, 0. The same colours with the
- * same counts in the same order give the same palette. */
+ * alpha and of what is seen of red, green and blue is small, with the alpha that each colour gets when it is stored;
+ * each colour of c gets the number of the one that stands for it as its pick. Transparent is always one of them where c
+ * has what becomes it, as 0, 0, 0, 0. The same colours with the same counts in the same order give the same palette. */
 int quantise(struct colours *c, unsigned most, const struct colour_format *f, uint8_t palette[QUANTISE_MOST][4],
 	     unsigned *n, struct arena *a, struct err *e);
 #endif

@@ -119,13 +119,12 @@ static void *new_source(size_t bytes, const struct source_ops *ops, struct sourc
 
 struct file_source { struct source s; int fd; uint8_t *map; };
 
-static int file_pread(struct source *s, void *buf, size_t n, uint64_t at)
+int src_fd_read(int fd, void *buf, size_t n, uint64_t at)
 {
-	const struct file_source *f = (const struct file_source *)s;
 	uint8_t *p = buf;
 
 	while (n) {
-		ssize_t got = pread(f->fd, p, n, (off_t)at);
+		ssize_t got = pread(fd, p, n, (off_t)at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -136,6 +135,11 @@ static int file_pread(struct source *s, void *buf, size_t n, uint64_t at)
 		n -= (size_t)got;
 	}
 	return 0;
+}
+
+static int file_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	return src_fd_read(((const struct file_source *)s)->fd, buf, n, at);
 }
 
 static const void *file_map(struct source *s, size_t n, uint64_t at)

@@ -50,6 +50,9 @@ struct source *src_pieces(struct source *const *piece, uint32_t n);
 int src_file(const char *path, struct source **out, struct err *e);
 int src_file_fd(const struct source *src);     /* descriptor of a source from src_file() */
 
+/* All n bytes of a file or an error; EIO when it ends before. */
+int src_fd_read(int fd, void *buf, size_t n, uint64_t at);
+
 struct source *src_ref(struct source *src);
 void src_put(struct source *src);              /* NULL is fine */
 
