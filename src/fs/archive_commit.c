@@ -224,6 +224,8 @@ int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 		place_close(&a->place, fd);
 		h->flags = JOURNAL_RECORDED;
 		h->sequence = a->s.undo.sequence + 1;
+		if (h->sequence > JOURNAL_SEQUENCES)
+			return err_set(e, EOVERFLOW, "its undo file has no number left for another commit");
 	}
 	if (plan->moved)
 		return archive_rewrite(a, &job, plan, progress, ctx, e);

@@ -289,7 +289,7 @@ int journal_head(int fd, uint64_t at, struct journal *j)
 	};
 	return j->h.nwhat <= JOURNAL_PATH && j->h.length >= HEAD && j->h.length <= INT64_MAX &&
 	       span_ok(j->h.length - HEAD, j->h.nwhat, j->h.ncrcs, 4) &&
-	       j->h.old_size <= INT64_MAX && j->h.new_size <= INT64_MAX &&
+	       j->h.old_size <= INT64_MAX && j->h.new_size <= INT64_MAX && j->h.sequence <= JOURNAL_SEQUENCES &&
 	       (!(j->h.flags & JOURNAL_REWRITTEN) || j->h.ncrcs == journal_pieces(j->h.new_size));
 }
 

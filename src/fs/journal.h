@@ -66,6 +66,7 @@ enum {
 	JOURNAL_CUTS = 8,                      /* takes commits back: cuts the undo file */
 };
 
+#define JOURNAL_SEQUENCES ((uint64_t)INT64_MAX)        /* no commit has a higher number */
 #define JOURNAL_PIECE ((uint64_t)1 << 20)      /* of a file written anew, for its CRCs */
 #define JOURNAL_PATH 4096u                     /* longest path in the tree */
 

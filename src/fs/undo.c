@@ -24,8 +24,7 @@ static int scan(int fd, struct undo *u)
 
 	u->last = u->end = u->sequence = 0;
 	while ((rc = journal_head(fd, u->end, &j)) == 1) {
-		if (!span_ok(u->size, u->end, j.h.length, 1) || j.h.sequence <= u->sequence ||
-		    j.h.sequence == UINT64_MAX)        /* nothing could come after it */
+		if (!span_ok(u->size, u->end, j.h.length, 1) || j.h.sequence <= u->sequence)
 			break;
 		before = u->sequence;
 		u->sequence = j.h.sequence;
