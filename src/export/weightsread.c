@@ -1,6 +1,5 @@
 /* meshes/N.weights.yaml: a list with an item for each vertex, each a list of [bone, weight] pairs. */
 #include <errno.h>
-#include <string.h>
 
 #include "decimal.h"
 #include "export.h"
@@ -16,11 +15,6 @@ static int refuse(const struct ynode *at, struct err *e, const char *what)
 	return err_line(e, EINVAL, at->line, at->column, "%s, found \"%.40s\"", what, at->text);
 }
 
-static bool is_null(const struct ynode *s)
-{
-	return !s->quoted && (!s->n || !strcmp(s->text, "null") || !strcmp(s->text, "~"));
-}
-
 static int read_bone(const struct ynode *s, int32_t *out, struct err *e)
 {
 	static const char expected[] = "bone: an integer or null is expected";
@@ -29,7 +23,7 @@ static int read_bone(const struct ynode *s, int32_t *out, struct err *e)
 	*out = -1;
 	if (s->kind != Y_SCALAR || s->quoted)
 		return refuse(s, e, expected);
-	if (is_null(s))
+	if (ynode_is_null(s))
 		return 0;
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->text[i] < '0' || s->text[i] > '9' || (!i && s->text[0] == '0' && s->n > 1))

@@ -80,9 +80,14 @@ static int clear(const struct edit *t, uint64_t from, uint64_t to, struct err *e
 	return rc;
 }
 
+static struct source *open_table(const struct edit *t)
+{
+	return t->d->coded ? src_blocks(t->o->src, &mhp_cipher, 0) : src_ref(t->o->src);
+}
+
 static int write_table(const struct edit *t, uint64_t at, const void *p, size_t n, struct err *e)
 {
-	struct source *src = t->d->coded ? src_blocks(t->o->src, &mhp_cipher, 0) : src_ref(t->o->src);
+	struct source *src = open_table(t);
 	int rc = src ? src_write(src, p, n, at, "table", e) : err_nomem(e);
 
 	src_put(src);
@@ -133,7 +138,7 @@ static int check_leftover(const struct edit *t, uint64_t slot, struct err *e)
 
 	if (!span_ok(d->len, at, 1, sizeof raw) || (d->npairs && d->pairs[d->npairs - 1].id >= t->i))
 		return 0;
-	src = d->coded ? src_blocks(t->o->src, &mhp_cipher, 0) : src_ref(t->o->src);
+	src = open_table(t);
 	rc = src ? src_read(src, raw, sizeof raw, at, "table", e) : err_nomem(e);
 	src_put(src);
 	if (rc || le_u32(raw) != t->i || !databin_size_ok(le_u32(raw + 4), slot))
@@ -143,10 +148,16 @@ static int check_leftover(const struct edit *t, uint64_t slot, struct err *e)
 		       t->i, le_u32(raw + 4));
 }
 
+/* Blocks that the slot lacks. */
+static uint64_t blocks_missing(const struct edit *t, uint64_t size)
+{
+	return size / BLOCK + (size % BLOCK != 0) - slot_of(t, t->i) / BLOCK;
+}
+
 static int check_growth(const struct edit *t, uint64_t size, struct err *e)
 {
 	const struct surroundings *around = t->o->around;
-	uint64_t slot = slot_of(t, t->i), more;
+	uint64_t more = blocks_missing(t, size);
 
 	if (!around || !around->rebase)
 		return no_room(t, size, "", e);
@@ -154,11 +165,10 @@ static int check_growth(const struct edit *t, uint64_t size, struct err *e)
 		return no_room(t, size, "; an archive that is cut short cannot grow", e);
 	if (!around->grow)
 		return no_room(t, size, "; -o grow would let the archive grow", e);
-	more = size / BLOCK + (size % BLOCK != 0) - slot / BLOCK;
 	if (more > UINT32_MAX - t->d->blocks || size > UINT32_MAX)
 		return err_set(e, EFBIG, "entry %u: %" PRIu64 " bytes; lengths and start blocks have 32 bits", t->i,
 			       size);
-	return check_leftover(t, slot + more * BLOCK, e);
+	return check_leftover(t, slot_of(t, t->i) + more * BLOCK, e);
 }
 
 /* The new archive's pieces, in order; neighbours that only move are one. */
@@ -287,13 +297,12 @@ static int grow(const struct edit *t, uint32_t blocks, struct err *e)
 int databin_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, struct err *e)
 {
 	struct edit t = { .o = o, .d = o->priv, .v = v->v, .n = v->n, .i = i };
-	uint64_t slot = slot_of(&t, i);
 	int rc = 0;
 
 	if (size > room_of(&t, i)) {
 		rc = check_growth(&t, size, e);
 		if (!rc)
-			rc = grow(&t, (uint32_t)(size / BLOCK + (size % BLOCK != 0) - slot / BLOCK), e);
+			rc = grow(&t, (uint32_t)blocks_missing(&t, size), e);
 	}
 	return rc ? rc : set_size(&t, size, e);
 }

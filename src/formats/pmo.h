@@ -232,6 +232,10 @@ int pmo_mesh_put(struct object *o, uint32_t mesh, const struct geo_put *put, str
 int pmo_rebuild(struct object *o, uint32_t mesh, const struct geo_put *put, struct err *e);
 /* 1: what pmo_rebuild() would make of it is, byte for byte, what the mesh draws already, in whatever order; 0. */
 int pmo_draws(struct object *o, uint32_t mesh, const struct geo_put *put, struct err *e);
+/* Whether the document is the one that has a position scale. */
+bool pmo_has_scale(const struct pmo *p, unsigned kind, uint32_t index);
+/* Whether the cull radius is the largest component of the scale, as in shipped files of version 1.0. */
+bool pmo_radius_follows(const struct pmo *p);
 /* `rescale: [x, y, z]` of a document: the position scale becomes that, and the shape stays. */
 int pmo_rescale(struct object *o, unsigned kind, uint32_t index, const struct ynode *value, struct err *e);
 int pmo_weights_put(struct object *o, uint32_t mesh, const struct geo_weights *w, struct err *e);

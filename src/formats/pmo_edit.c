@@ -161,11 +161,6 @@ static int put_visible(const struct hide *x, const struct pmo_mesh *m)
 
 /* ---- rescale ---- */
 
-static bool is_scale_doc(const struct pmo *p, unsigned kind, uint32_t index)
-{
-	return p->mesh_scale ? kind == DOC_MESH && index < p->nmeshes : kind == DOC_SECTION && index == PMO_HEADER;
-}
-
 /* Whether a text gives the n floats at v. */
 static bool says(const struct ynode *value, const float *v, uint32_t n)
 {
@@ -200,7 +195,7 @@ int pmo_doc_tree(struct object *o, unsigned kind, uint32_t index, struct ynode *
 	const float *stored;
 	bool done;
 
-	if (!rescale || !is_scale_doc(p, kind, index))
+	if (!rescale || !pmo_has_scale(p, kind, index))
 		return 0;
 	stored = p->mesh_scale ? p->mesh[index].scale : p->head.scale;
 	done = says(rescale, stored, 3);
@@ -209,8 +204,7 @@ int pmo_doc_tree(struct object *o, unsigned kind, uint32_t index, struct ynode *
 				"both scale and rescale are given, and scale is changed");
 	if (scale)
 		take_out(o, root, "scale");
-	if (radius && !p->mesh_scale && p->head.cull_radius == fmaxf(fmaxf(stored[0], stored[1]), stored[2]) &&
-	    (done || says(radius, &p->head.cull_radius, 1)))
+	if (radius && pmo_radius_follows(p) && (done || says(radius, &p->head.cull_radius, 1)))
 		take_out(o, root, "cull_radius");
 	return 0;
 }

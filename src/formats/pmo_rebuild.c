@@ -354,7 +354,6 @@ static int grow(struct rebuild *x, uint64_t end)
 {
 	const struct pmo *p = x->p;
 	uint64_t size = align_up(end, 16), has = object_part(x->o, p->behind)->size - p->region.at;
-	static const uint8_t zeros[256];
 	uint8_t raw[4];
 	int rc = 0;
 
@@ -365,10 +364,8 @@ static int grow(struct rebuild *x, uint64_t end)
 			       (unsigned long long)(p->head.geometry + size));
 	if (size > has)
 		rc = object_resize(x->o, p->behind, p->region.at + size, x->e);
-	for (uint64_t at = p->region.size, n; at < size && !rc; at += n) {
-		n = size - at < sizeof zeros ? size - at : sizeof zeros;
-		rc = write_at(x, at, zeros, (size_t)n, "geometry region");
-	}
+	rc = rc ? rc : src_clear(object_part(x->o, p->behind), p->region.at + p->region.size, size - p->region.size,
+				 "geometry region", x->e);
 	put_le32(raw, (uint32_t)(p->head.geometry + size));
 	return rc ? rc : object_patch(x->o, 0, 8, raw, sizeof raw, "size", x->e);
 }

@@ -152,7 +152,11 @@ static float largest(const float v[3])
 	return fmaxf(fmaxf(v[0], v[1]), v[2]);
 }
 
-/* In shipped files of version 1.0 the cull radius is the largest component of the scale. */
+bool pmo_radius_follows(const struct pmo *p)
+{
+	return !p->mesh_scale && p->head.cull_radius == largest(p->head.scale);
+}
+
 static int write_scale(const struct rescale *x, struct err *e)
 {
 	const struct pmo *p = x->p;
@@ -164,7 +168,7 @@ static int write_scale(const struct rescale *x, struct err *e)
 	for (unsigned k = 0; k < 3; k++)
 		put_le32(bytes + 4 * k, f32_bits(x->now[k]));
 	rc = object_patch(x->o, 0, at, bytes, sizeof bytes, "scale", e);
-	if (rc || p->mesh_scale || p->head.cull_radius != largest(x->old))
+	if (rc || !pmo_radius_follows(p))
 		return rc;
 	put_le32(radius, f32_bits(largest(x->now)));
 	return object_patch(x->o, 0, 0x0c, radius, sizeof radius, "cull radius", e);
@@ -192,9 +196,14 @@ static int rescale(struct rescale *x, struct arena *a, struct err *e)
 	return rc ? rc : write_scale(x, e);
 }
 
+bool pmo_has_scale(const struct pmo *p, unsigned kind, uint32_t index)
+{
+	return p->mesh_scale ? kind == DOC_MESH && index < p->nmeshes : kind == DOC_SECTION && index == PMO_HEADER;
+}
+
 static int check_place(const struct pmo *p, unsigned kind, uint32_t index, const struct ynode *value, struct err *e)
 {
-	if (kind == DOC_MESH ? p->mesh_scale : !p->mesh_scale && kind == DOC_SECTION && index == PMO_HEADER)
+	if (pmo_has_scale(p, kind, index))
 		return 0;
 	return err_line(e, EINVAL, value->line, value->column,
 			p->mesh_scale ? "rescale goes into meshes/N.yaml: in version 102 each mesh has its own scale"

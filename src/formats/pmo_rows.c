@@ -28,17 +28,12 @@ struct rows {
 
 static int parse_value(struct rows *x, const struct ynode *node, unsigned i, uint8_t *raw, struct err *e)
 {
-	const struct field *f = &x->record->fields[i];
-	struct buf text = { 0 };
-	struct err why;
-	int rc;
+	struct field f = x->record->fields[i];
+	char name[64];
 
-	ynode_flow(node, &text);
-	rc = text.bad ? err_nomem(e) : field_parse(f, false, raw, (const char *)text.p, text.len, &why);
-	buf_free(&text);
-	if (rc == -EINVAL)
-		return err_line(e, EINVAL, node->line, node->column, "%s: %s: %s", x->key, f->name, why.text);
-	return rc;
+	snprintf(name, sizeof name, "%s: %s", x->key, f.name);
+	f.name = name;
+	return ynode_parse(node, &f, false, raw, e);
 }
 
 static int add_row(struct rows *x, const struct ynode *node, struct err *e)

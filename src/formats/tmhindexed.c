@@ -30,14 +30,23 @@ static bool same(const uint8_t a[4], const uint8_t b[4])
 	return !memcmp(a, b, 4);
 }
 
+/* A given colour as it is counted. */
+static void counted(const struct indexed *k, const uint8_t given[4], uint8_t out[4])
+{
+	memcpy(out, given, 4);
+	if (k->format == TMH_5650)
+		out[3] = 255;
+}
+
 /* A pixel's colour as it will be shown. */
 static void wanted(const struct indexed *k, uint32_t x, uint32_t y, uint8_t out[4])
 {
 	const uint8_t *given = tmh_given(k->p, x, y), *shown = tmh_shown(k->p, x, y);
 
 	if (k->mode == REDUCED) {
-		uint8_t c[4] = { given[0], given[1], given[2], k->format == TMH_5650 ? 255 : given[3] };
+		uint8_t c[4];
 
+		counted(k, given, c);
 		memcpy(out, k->few[colours_find(&k->all, c)->pick], 4);
 		if (!out[3])
 			memcpy(out, k->clear, 4);
@@ -214,9 +223,9 @@ static bool count_colours(struct indexed *k, unsigned drop)
 	colours_clear(&k->all, drop, true);
 	for (uint32_t y = 0; y < h->height; y++) {
 		for (uint32_t x = 0; x < h->width; x++) {
-			const uint8_t *given = tmh_given(k->p, x, y);
-			uint8_t c[4] = { given[0], given[1], given[2], k->format == TMH_5650 ? 255 : given[3] };
+			uint8_t c[4];
 
+			counted(k, tmh_given(k->p, x, y), c);
 			if (!colours_add(&k->all, c))
 				return false;
 		}

@@ -211,25 +211,9 @@ static bool is_list_of(const struct ynode *node, uint32_t n)
 	return node->kind == Y_LIST && node->count == n;
 }
 
-static int parse_channel(const struct ynode *node, uint8_t *out, struct err *e)
-{
-	static const struct field channel = { .name = "colour", .count = 1, .type = F_U8, .member = FIELD_NO_MEMBER };
-	struct buf text = { 0 };
-	struct err why = { 0 };
-	int rc;
-
-	ynode_flow(node, &text);
-	rc = text.bad ? err_nomem(&why) : field_parse(&channel, false, out, (const char *)text.p, text.len, &why);
-	buf_free(&text);
-	if (rc == -EINVAL)
-		return err_line(e, EINVAL, node->line, node->column, "palettes: %s", why.text);
-	if (rc && e)
-		*e = why;
-	return rc;
-}
-
 static int put_colour(struct palettes *p, uint32_t at, const struct ynode *node, struct err *e)
 {
+	static const struct field value = { .name = "palettes", .count = 1, .type = F_U8, .member = FIELD_NO_MEMBER };
 	uint32_t format = p->l.c.palette_format;
 	uint8_t *stored = p->stored + (size_t)at * tmh_colour_size(format);
 	const struct ynode *channel = node->first;
@@ -239,7 +223,7 @@ static int put_colour(struct palettes *p, uint32_t at, const struct ynode *node,
 	if (!is_list_of(node, 4))
 		return wrong_node(node, e, 4);
 	for (unsigned i = 0; i < 4 && !rc; i++, channel = channel->next)
-		rc = parse_channel(channel, &c[0][i], e);
+		rc = ynode_parse(channel, &value, false, &c[0][i], e);
 	if (rc)
 		return rc;
 	if (format == TMH_5650 && c[0][3] != 255)

@@ -366,18 +366,6 @@ int place_blocks(struct block *v, unsigned n, struct source *src, uint64_t base,
 
 /* ---- what nobody has any more ---- */
 
-static int clear(struct source *src, uint64_t at, uint64_t end, struct err *e)
-{
-	static const uint8_t zeros[PIECE];
-	int rc = 0;
-
-	for (uint64_t n; at < end && !rc; at += n) {
-		n = end - at < PIECE ? end - at : PIECE;
-		rc = src_write(src, zeros, (size_t)n, at, "room given up", e);
-	}
-	return rc;
-}
-
 int place_clear(const struct block *v, unsigned n, struct source *src, uint64_t base, struct err *e)
 {
 	struct ranges kept = { 0 }, old = { 0 };
@@ -398,7 +386,7 @@ int place_clear(const struct block *v, unsigned n, struct source *src, uint64_t 
 			bool any = k < kept.n && kept.v[k].at < end;
 			uint64_t to = !any ? end : kept.v[k].at > at ? kept.v[k].at : at;
 
-			rc = clear(src, base + at, base + to, e);
+			rc = src_clear(src, base + at, to - at, "room given up", e);
 			at = any ? kept.v[k].end : end;
 		}
 	}
