@@ -231,6 +231,54 @@ int edited_image(struct edited *k, uint32_t i, const struct geo_image *img)
 	return finish(k, rc, &e, size);
 }
 
+/* ---- what changed ---- */
+
+struct kept edited_keep(const struct edited *k)
+{
+	struct kept was = { .size = { k->size[0], k->size[1] } };
+
+	for (unsigned i = 0; i < 2 && k->bytes[i]; i++) {
+		was.bytes[i] = malloc(k->size[i] + 1);
+		assert_non_null(was.bytes[i]);
+		memcpy(was.bytes[i], k->bytes[i], k->size[i]);
+	}
+	return was;
+}
+
+void edited_same(const struct edited *k, struct kept *was)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(k->size[i], was->size[i]);
+		if (was->size[i])
+			assert_memory_equal(k->bytes[i], was->bytes[i], was->size[i]);
+		free(was->bytes[i]);
+	}
+}
+
+void edited_yaml_twice(struct edited *k, unsigned kind, uint32_t index, const char *text)
+{
+	struct kept once;
+
+	if (edited_yaml(k, kind, index, text))
+		fail_msg("%s", k->why);
+	once = edited_keep(k);
+	if (edited_yaml(k, kind, index, text))
+		fail_msg("again: %s", k->why);
+	edited_same(k, &once);
+}
+
+void edited_obj_twice(struct edited *k, uint32_t mesh, const char *text)
+{
+	struct kept once;
+
+	if (edited_obj(k, mesh, text))
+		fail_msg("%s", k->why);
+	once = edited_keep(k);
+	if (edited_obj(k, mesh, text))
+		fail_msg("again: %s", k->why);
+	edited_same(k, &once);
+}
+
 void edited_only(const struct edited *k, unsigned part, uint64_t at, uint64_t n)
 {
 	uint64_t end = k->size[part] > k->size_was[part] ? k->size[part] : k->size_was[part];

@@ -35,6 +35,15 @@ int edited_yaml(struct edited *k, unsigned kind, uint32_t index, const char *tex
 int edited_obj(struct edited *k, uint32_t mesh, const char *text);
 int edited_weights(struct edited *k, uint32_t mesh, const char *text);
 int edited_image(struct edited *k, uint32_t i, const struct geo_image *img);
+
+/* All bytes as they are. */
+struct kept { uint8_t *bytes[2]; uint64_t size[2]; };
+struct kept edited_keep(const struct edited *k);
+/* No byte and no size differs from those; frees them. */
+void edited_same(const struct edited *k, struct kept *was);
+/* As edited_yaml() and edited_obj(), which have to succeed, and the same text again to change nothing. */
+void edited_yaml_twice(struct edited *k, unsigned kind, uint32_t index, const char *text);
+void edited_obj_twice(struct edited *k, uint32_t mesh, const char *text);
 /* The bytes [at, at + n) of a part differ from the first ones, and no others do. */
 void edited_only(const struct edited *k, unsigned part, uint64_t at, uint64_t n);
 

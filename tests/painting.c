@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -47,15 +46,13 @@ void dot(struct painting *p, uint32_t x, uint32_t y, uint8_t r, uint8_t g, uint8
 void put_rgba(struct edited *k, struct painting *p)
 {
 	struct geo_image img = { .w = p->img.w, .h = p->img.h, .rgba = p->img.rgba };
-	uint8_t *once = malloc(k->size[0]);
+	struct kept once;
 
-	assert_non_null(once);
 	if (edited_image(k, 0, &img))
 		fail_msg("%s", k->why);
-	memcpy(once, k->bytes[0], k->size[0]);
+	once = edited_keep(k);
 	assert_int_equal(edited_image(k, 0, &img), 0);
-	assert_memory_equal(once, k->bytes[0], k->size[0]);
-	free(once);
+	edited_same(k, &once);
 }
 
 void put_indexed(struct edited *k, struct painting *p)

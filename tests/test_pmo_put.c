@@ -16,8 +16,7 @@
 #include "export.h"
 #include "ge.h"
 #include "opened.h"
-
-extern const struct format fmt_pmo;
+#include "pmo_grid.h"
 
 /* ---- texts ---- */
 
@@ -59,16 +58,7 @@ static char *with(char *text, const char *begins, unsigned n, const char *line)
 /* Saves the text twice: the second time it changes nothing. */
 static void save(struct edited *k, uint32_t mesh, char *text)
 {
-	uint8_t *was = malloc(k->size[0] + 1);
-
-	if (edited_obj(k, mesh, text))
-		fail_msg("%s", k->why);
-	assert_non_null(was);
-	memcpy(was, k->bytes[0], k->size[0]);
-	if (edited_obj(k, mesh, text))
-		fail_msg("%s", k->why);
-	assert_memory_equal(was, k->bytes[0], k->size[0]);
-	free(was);
+	edited_obj_twice(k, mesh, text);
 	free(text);
 }
 
@@ -86,20 +76,6 @@ static void bytes_are(const struct edited *k, uint64_t at, const void *want, siz
 }
 #define BYTES(k, at, ...) \
 	bytes_are(k, at, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
-
-static void yaml(struct edited *k, unsigned kind, uint32_t index, const char *text)
-{
-	uint8_t *was = malloc(k->size[0] + 1);
-
-	if (edited_yaml(k, kind, index, text))
-		fail_msg("%s", k->why);
-	assert_non_null(was);
-	memcpy(was, k->bytes[0], k->size[0]);
-	if (edited_yaml(k, kind, index, text))
-		fail_msg("%s", k->why);
-	assert_memory_equal(was, k->bytes[0], k->size[0]);
-	free(was);
-}
 
 static void yaml_refused(struct edited *k, unsigned kind, uint32_t index, const char *text, int code, const char *why)
 {
@@ -122,18 +98,15 @@ static void minimal(struct edited *k)
 	const uint32_t draw[] = { fface(0), prim(GE_STRIP, 4), 0 };
 	struct build_pmo b = { .scale = { 10, 20, 5 } };
 	struct build_group g = { 0, 0xb22, vertices, indices, sizeof vertices, sizeof indices, draw };
-	struct buf out;
 
 	build_material(&b, 0xffffffff, 0x007f7f7f, 0, 0);
 	build_mesh(&b, ones, ones, zeros);
 	build_remap(&b, 0);
 	build_palette(&b, 0, 1);
 	build_group(&b, &g);
-	build_pmo(&b, &out, NULL);
+	grid_open(k, &b, 0);
 	assert_int_equal(b.at_geometry, 0xa0);
 	assert_int_equal(b.vertices[0], 0x30);
-	edited_open(k, &fmt_pmo, out.p, out.len, out.len);
-	buf_free(&out);
 }
 
 /* One triangle, or two groups with one each. */
@@ -236,7 +209,8 @@ static void outside_scale(void **state)
 		"line 3: z -6.0 is outside -5.0..4.9998474; `rescale: [10.0, 20.0, 6.0]` instead of the scale in "
 		"header.yaml would make room");
 	/* It does, also where the old scale still stands in the text. */
-	yaml(&k, DOC_SECTION, 0, "cull_radius: 20.0\nscale: [10.0, 20.0, 5.0]\nrescale: [25.000763, 20.0, 5.0]\n");
+	edited_yaml_twice(&k, DOC_SECTION, 0,
+			  "cull_radius: 20.0\nscale: [10.0, 20.0, 5.0]\nrescale: [25.000763, 20.0, 5.0]\n");
 	save(&k, 0, with(shown(&k, 0), "v ", 3, "v 25 0 0"));
 	BYTES(&k, 0x10a, 0xff, 0x7f, 0x00, 0x00, 0x00, 0x00);
 	edited_close(&k);
@@ -315,7 +289,7 @@ static void axes_swapped(void **state)
 
 	(void)state;
 	minimal(&k);
-	yaml(&k, DOC_SECTION, 0, "rescale: [20.0, 20.0, 20.0]\n");
+	edited_yaml_twice(&k, DOC_SECTION, 0, "rescale: [20.0, 20.0, 20.0]\n");
 	text = shown(&k, 0);
 	/* 32767 * 0.5 rounds to 16384, so x is -10 or 10 now; -2.5 of 20 is exact. */
 	for (unsigned i = 0; i < ARRAY_LEN(v); i++)
@@ -420,7 +394,7 @@ static void morph_targets(void **state)
 	BYTES(&k, vertices_at(&k), 0, 0, 0, 1, 2, 3, 32, 0, 0, 4, 5, 6);
 	assert_string_equal(k.said, "mesh 0: only the first morph target was changed\n");
 	/* rescale takes all of them: half, to even. */
-	yaml(&k, DOC_SECTION, 0, "rescale: [2.0, 2.0, 2.0]\n");
+	edited_yaml_twice(&k, DOC_SECTION, 0, "rescale: [2.0, 2.0, 2.0]\n");
 	BYTES(&k, vertices_at(&k), 0, 0, 0, 0, 1, 2, 16, 0, 0, 2, 2, 3, 0, 32, 0, 4, 4, 4);
 	edited_close(&k);
 }
@@ -432,11 +406,11 @@ static void no_scale(void **state)
 
 	(void)state;
 	open_triangles(&k, 0x80, v, sizeof v, 1, false);
-	yaml(&k, DOC_SECTION, 0, "scale: [1.0, 0.0, 1.0]\n");
+	edited_yaml_twice(&k, DOC_SECTION, 0, "scale: [1.0, 0.0, 1.0]\n");
 	yaml_refused(&k, DOC_SECTION, 0, "rescale: [2, 1, 1]\n", -EINVAL,
 		     "line 1, column 10: rescale: the y of the scale is 0.0, which gives no shape to keep; set "
 		     "`scale`");
-	yaml(&k, DOC_SECTION, 0, "rescale: [1.0, 0, 2.0]\n");
+	edited_yaml_twice(&k, DOC_SECTION, 0, "rescale: [1.0, 0, 2.0]\n");
 	save(&k, 0, shown(&k, 0));
 	BYTES(&k, vertices_at(&k), 0, 0, 0, 64, 0, 0, 0, 64, 0);
 	assert_int_equal(edited_obj(&k, 0, "o mesh_0\nv 0 0 0\nv 0.5 3 0\nv 0 0 0\nf 1 2 3\n"), -EINVAL);
@@ -463,7 +437,7 @@ static void rescaled(void **state)
 	yaml_refused(&k, DOC_SECTION, 0, "rescale: [40, 20, 5]\nscale: [11, 20, 5]\n", -EINVAL,
 		     "line 2, column 8: both scale and rescale are given, and scale is changed");
 	edited_only(&k, 0, 0, 0);
-	yaml(&k, DOC_SECTION, 0, "rescale: [40, 20, 5]\n");
+	edited_yaml_twice(&k, DOC_SECTION, 0, "rescale: [40, 20, 5]\n");
 	/* The cull radius was 20 and the largest component; -8192 and 8191.75. */
 	BYTES(&k, 0x0c, 0x00, 0x00, 0x20, 0x42, 0x00, 0x00, 0x20, 0x42, 0x00, 0x00, 0xa0, 0x41);
 	BYTES(&k, 0xda, 0x00, 0xe0, 0x00, 0x00);
@@ -480,7 +454,6 @@ static void rescaled_mesh(void **state)
 	struct build_pmo b = { .v102 = true, .no_remap = true, .scale = { 1, 1, 1 } };
 	struct build_group g = { 0, 0x80, v, NULL, sizeof v, 0, draw };
 	struct edited k;
-	struct buf out;
 	uint64_t at, second;
 
 	(void)state;
@@ -489,17 +462,15 @@ static void rescaled_mesh(void **state)
 		build_mesh(&b, scale, ones, zeros);
 		build_group(&b, &g);
 	}
-	build_pmo(&b, &out, NULL);
+	grid_open(&k, &b, 0);
 	at = b.at_geometry + b.vertices[0];
 	second = b.at_geometry + b.vertices[1];
-	edited_open(&k, &fmt_pmo, out.p, out.len, out.len);
 	yaml_refused(&k, DOC_SECTION, 0, "rescale: [5, 20, 1]\n", -EINVAL,
 		     "line 1, column 10: rescale goes into meshes/N.yaml: in version 102 each mesh has its own scale");
-	yaml(&k, DOC_MESH, 1, "scale: [1.0, 2.0, 4.0, 7.0]\nrescale: [2.0, 2.0, 8.0]\n");
+	edited_yaml_twice(&k, DOC_MESH, 1, "scale: [1.0, 2.0, 4.0, 7.0]\nrescale: [2.0, 2.0, 8.0]\n");
 	BYTES(&k, second, 32, 64, 32, 0xe0, 0, 0, 0, 0xc0, 0);
 	BYTES(&k, at, 64, 64, 64);
 	edited_close(&k);
-	buf_free(&out);
 }
 
 static void hidden_and_shown(void **state)
@@ -508,7 +479,7 @@ static void hidden_and_shown(void **state)
 
 	(void)state;
 	minimal(&k);
-	yaml(&k, DOC_MESH, 0, "visible: false\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "visible: false\n");
 	BYTES(&k, 0xb8, 0x04, 0x00, 0x04, 0x00);
 	edited_only(&k, 0, 0xbb, 1);
 	/* A hidden mesh can be edited. */
@@ -516,7 +487,7 @@ static void hidden_and_shown(void **state)
 	BYTES(&k, 0xfa, 0x00, 0x20, 0xff, 0x7f);
 	save(&k, 0, with(shown(&k, 0), "v ", 2, "v -10 19.99939 0"));
 	edited_only(&k, 0, 0xbb, 1);
-	yaml(&k, DOC_MESH, 0, "visible: true\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "visible: true\n");
 	edited_only(&k, 0, 0, 0);
 	edited_close(&k);
 }
@@ -536,16 +507,13 @@ static void cannot_hide(void **state)
 		struct build_pmo b = { .scale = { 1, 1, 1 } };
 		struct build_group g = { 0, 0x880, points, indices, sizeof points, sizeof indices, draw[i] };
 		struct edited k;
-		struct buf out;
 
 		build_mesh(&b, ones, ones, zeros);
 		build_group(&b, &g);
-		build_pmo(&b, &out, NULL);
-		edited_open(&k, &fmt_pmo, out.p, out.len, out.len);
+		grid_open(&k, &b, 0);
 		yaml_refused(&k, DOC_MESH, 0, "visible: false\n", -EINVAL, why[i]);
 		edited_only(&k, 0, 0, 0);
 		edited_close(&k);
-		buf_free(&out);
 	}
 }
 
@@ -556,7 +524,6 @@ static void goes_on(void **state)
 	struct build_pmo b = { .scale = { 1, 1, 1 } };
 	struct build_group g = { 0, 0x880, points, indices, sizeof points, sizeof indices, draw };
 	struct edited k;
-	struct buf out;
 
 	(void)state;
 	build_mesh(&b, ones, ones, zeros);
@@ -564,13 +531,11 @@ static void goes_on(void **state)
 	build_mesh(&b, ones, ones, zeros);
 	g.no_iaddr = true;
 	build_group(&b, &g);
-	build_pmo(&b, &out, NULL);
-	edited_open(&k, &fmt_pmo, out.p, out.len, out.len);
+	grid_open(&k, &b, 0);
 	yaml_refused(&k, DOC_MESH, 0, "visible: false\n", -EINVAL,
 		     "line 1, column 10: visible: group 1 goes on where group 0 leaves the index pointer");
-	yaml(&k, DOC_MESH, 1, "visible: false\n");
+	edited_yaml_twice(&k, DOC_MESH, 1, "visible: false\n");
 	edited_close(&k);
-	buf_free(&out);
 }
 
 /* Remap at 0x70 and palette at 0x80, 16 bytes each. */
@@ -581,10 +546,10 @@ static void other_lengths(void **state)
 
 	(void)state;
 	minimal(&k);
-	yaml(&k, DOC_MESH, 0, "groups:\n- palette: [[0, 1], [1, 3], [7, 250]]\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "groups:\n- palette: [[0, 1], [1, 3], [7, 250]]\n");
 	BYTES(&k, 0x60, 0, 3, 0, 0);
 	BYTES(&k, 0x80, 0, 1, 1, 3, 7, 250, 0, 0);
-	yaml(&k, DOC_MESH, 0, "materials: [0, 1]\ngroups:\n- palette: [[2, 9]]\n  material: 1\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "materials: [0, 1]\ngroups:\n- palette: [[2, 9]]\n  material: 1\n");
 	BYTES(&k, 0x50, 2, 0, 0, 0);
 	BYTES(&k, 0x60, 1, 1, 0, 0);
 	BYTES(&k, 0x70, 0, 1, 0);
@@ -606,7 +571,6 @@ static void later_runs(void **state)
 	struct build_pmo b = { .scale = { 1, 1, 1 } };
 	struct build_group g = { 0, 0x880, points, indices, sizeof points, sizeof indices, draw };
 	struct edited k;
-	struct buf out;
 
 	(void)state;
 	build_material(&b, 0, 0, 0, 0);
@@ -616,18 +580,16 @@ static void later_runs(void **state)
 		build_palette(&b, (uint8_t)i, 5);
 		build_group(&b, &g);
 	}
-	build_pmo(&b, &out, NULL);
-	edited_open(&k, &fmt_pmo, out.p, out.len, out.len);
-	yaml(&k, DOC_MESH, 0, "materials: [0, 0, 0]\ngroups:\n- palette: [[3, 7], [4, 8]]\n");
+	grid_open(&k, &b, 0);
+	edited_yaml_twice(&k, DOC_MESH, 0, "materials: [0, 0, 0]\ngroups:\n- palette: [[3, 7], [4, 8]]\n");
 	BYTES(&k, b.at_meshes + 0x10, 3, 0, 0, 0);
 	BYTES(&k, b.at_meshes + 0x28, 1, 0, 3, 0);
 	BYTES(&k, b.at_groups, 0, 2, 0, 0);
 	BYTES(&k, b.at_groups + 0x10, 0, 1, 2, 0);
 	BYTES(&k, b.at_palette, 3, 7, 4, 8, 1, 5, 0, 0);
-	yaml(&k, DOC_MESH, 0, "materials: [0]\ngroups:\n- palette: [[0, 5]]\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "materials: [0]\ngroups:\n- palette: [[0, 5]]\n");
 	edited_only(&k, 0, 0, 0);
 	edited_close(&k);
-	buf_free(&out);
 }
 
 static void checks(void **state)
@@ -638,10 +600,10 @@ static void checks(void **state)
 	(void)state;
 	minimal(&k);
 	assert_int_equal(fmt_pmo.model->check(k.o, &e), 0);
-	yaml(&k, DOC_MESH, 0, "groups:\n- material: 1\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "groups:\n- material: 1\n");
 	assert_int_equal(fmt_pmo.model->check(k.o, &e), -EINVAL);
 	assert_string_equal(e.text, "mesh 0, group 0: material 1, the mesh has 1");
-	yaml(&k, DOC_MESH, 0, "groups:\n- material: 0\n  palette: [[8, 1]]\n");
+	edited_yaml_twice(&k, DOC_MESH, 0, "groups:\n- material: 0\n  palette: [[8, 1]]\n");
 	assert_int_equal(fmt_pmo.model->check(k.o, &e), -EINVAL);
 	assert_string_equal(e.text, "mesh 0, group 0: palette: slot 8 is outside 0..7");
 	edited_close(&k);
@@ -692,7 +654,6 @@ static void weight_slots(void **state)
 	struct build_pmo b = { .scale = { 1, 1, 1 } };
 	struct build_group g = { 0, 0x880 | 1 << 9 | 2 << 14, v, indices, sizeof v, sizeof indices, draw };
 	struct edited k;
-	struct buf out;
 	uint64_t at;
 
 	(void)state;
@@ -701,15 +662,13 @@ static void weight_slots(void **state)
 	build_palette(&b, 1, 6);
 	build_palette(&b, 2, 4);
 	build_group(&b, &g);
-	build_pmo(&b, &out, NULL);
+	grid_open(&k, &b, 0);
 	at = b.at_geometry + b.vertices[0];
-	edited_open(&k, &fmt_pmo, out.p, out.len, out.len);
 	weigh(&k, "- [[6, 0.5], [4, 0.25], [4, 0.25]]\n- [[6, 0.25], [4, 0.75]]\n- [[4, 0.25], [6, 0.5], [4, 0.25]]\n");
 	BYTES(&k, at, 32, 64, 32, 0, 0, 0, 96, 32, 0, 64, 0, 0, 32, 64, 32, 0, 64, 0);
 	weights_refused(&k, "- [[4, 0.5], [4, 0.25], [4, 0.25]]\n- []\n- []\n",
 			"line 1: bone 4: this vertex has weights for 4, 6, 4");
 	edited_close(&k);
-	buf_free(&out);
 }
 
 static void rigid(void **state)
