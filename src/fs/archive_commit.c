@@ -11,7 +11,7 @@
 
 /* ---- room ---- */
 
-bool no_room(int rc)
+bool archive_no_room(int rc)
 {
 	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
 }
@@ -31,7 +31,7 @@ static int allocate(const struct place *p, int fd, uint64_t at, uint64_t n)
 {
 	int rc = n ? p->io->fallocate(p->ctx, fd, at, n) : 0;
 
-	return no_room(rc) ? rc : 0;
+	return archive_no_room(rc) ? rc : 0;
 }
 
 /* A file with holes, or one that grows, needs room where it has none yet. */

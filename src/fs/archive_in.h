@@ -54,6 +54,9 @@ void archive_read_init(struct archive *a);
 void archive_read_let_go(struct archive *a);
 void archive_read_stop(struct archive *a);     /* the same, for good */
 
+/* Starts a thread that no signal goes to; 0 or a negative errno. */
+int archive_thread(pthread_t *thread, void *(*run)(void *), void *arg);
+
 struct stamp archive_stamp(const struct archive *a, const char *name);
 bool stamp_equal(const struct stamp *a, const struct stamp *b, bool device);
 /* After a change of ours, or one that is accepted: a new stamp, and a new source where the size or the file is
@@ -89,6 +92,6 @@ int archive_rewrite(struct archive *a, struct job *job, const struct plan *plan,
 /* ENOSPC, with the number of bytes that are missing, unless `need` are free. */
 int archive_room(const struct archive *a, uint64_t need, struct err *e);
 /* Only those of fallocate's errors count that say there is no room. */
-bool no_room(int rc);
+bool archive_no_room(int rc);
 
 #endif

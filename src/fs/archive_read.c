@@ -63,15 +63,21 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* Signals are for other threads. */
-static bool start_warden(struct archive *a)
+int archive_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, before;
+	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	a->guarded = !pthread_create(&a->warden, NULL, watch, a);
+	rc = -pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+static bool start_warden(struct archive *a)
+{
+	a->guarded = !archive_thread(&a->warden, watch, a);
 	return a->guarded;
 }
 

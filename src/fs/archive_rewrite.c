@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -93,10 +92,8 @@ static void free_pump(struct pump *x)
 	free(x->room);
 }
 
-/* Signals are for other threads. */
 static int start_pump(struct pump *x, const struct plan *plan, uint32_t *crcs)
 {
-	sigset_t all, before;
 	int rc;
 
 	*x = (struct pump){ .plan = plan, .crcs = crcs, .n = journal_pieces(plan->size) };
@@ -105,10 +102,7 @@ static int start_pump(struct pump *x, const struct plan *plan, uint32_t *crcs)
 		return -ENOMEM;
 	sem_init(&x->full, 0, 0);
 	sem_init(&x->empty, 0, ROOMS);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = -pthread_create(&x->thread, NULL, produce, x);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = archive_thread(&x->thread, produce, x);
 	if (rc)
 		free_pump(x);
 	return rc;
@@ -169,7 +163,7 @@ static int make(struct archive *a, struct job *job, const struct plan *plan, uin
 	if (job->from < 0)
 		return err_set(e, -job->from, "%s cannot be created: %s", p->fresh, strerror(-job->from));
 	rc = p->io->fallocate(p->ctx, job->from, 0, plan->size);
-	if (no_room(rc))
+	if (archive_no_room(rc))
 		return err_set(e, -rc, "the disk is full: the new archive needs %llu bytes",
 			       (unsigned long long)plan->size);
 	rc = stream(p, job->from, plan, crcs, progress, ctx, e);

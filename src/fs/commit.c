@@ -34,8 +34,8 @@ static int put_back(struct save *s, struct err *e)
 	plan = edit_plan(s->ed, b->file);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < b->plan.n && plan && !rc; i++)
-		rc = plan_write(plan, b->plan.v[i].at, b->plan.v[i].bytes, b->plan.v[i].len);
+	if (plan)
+		rc = edit_lay(plan, &b->plan);
 	edit_reopen(s->ed);
 	return rc ? err_set(e, -rc, "%s", strerror(-rc)) : 0;
 }
@@ -67,18 +67,11 @@ static const struct fault *new_fault(const struct object *now, const struct obje
 	return now->faults;
 }
 
-/* Bytes as they are can also break what opening an object does not look at: lists, clips. */
-static bool is_raw(struct node n)
-{
-	const struct leaf *l = node_leaf(n);
-
-	return l && (l->kind == LEAF_SECTION_RAW || l->kind == LEAF_WHOLE || l->kind == LEAF_GAP);
-}
-
 /* An edit must not make a sound object a damaged one. */
 static int check_object(struct save *s, struct unit *u, struct err *e)
 {
 	const struct model_ops *m = u->format->model;
+	const struct leaf *l = node_leaf(s->n);
 	struct cached *hold;
 	struct object *was, *now;
 	const struct fault *f;
@@ -93,7 +86,8 @@ static int check_object(struct save *s, struct unit *u, struct err *e)
 		rc = err_set(e, EINVAL, "it would be damaged: %s", f->text);
 	else if (m && m->check && now->variant && m->check(now, &why) && (!was->variant || !m->check(was, NULL)))
 		rc = err_set(e, EINVAL, "%s", why.text);
-	else if (m && is_raw(s->n) && object_verify(now, &why) && !object_verify(was, NULL))
+	/* Bytes as they are can also break what opening an object does not look at: lists, clips. */
+	else if (m && l && leaf_is_bytes(l) && object_verify(now, &why) && !object_verify(was, NULL))
 		rc = err_set(e, EINVAL, "it would be damaged: %s", why.text);
 	cached_put(hold);
 	return rc;
@@ -132,9 +126,7 @@ static int changed_file(struct save *s, unsigned *file, struct err *e)
 
 	*file = 0;
 	for (unsigned i = 0; i < TREE_FILES; i++) {
-		const struct plan *p = edit_plan(s->ed, i);
-
-		if (!p || (!p->n && !p->moved && p->size == p->base->size))
+		if (!edit_changes(s->ed, i))
 			continue;
 		*file = i;
 		n++;
@@ -158,8 +150,8 @@ static int old_bytes(struct save *s, const struct plan *plan, unsigned file, str
 		rc = rc ? rc : plan_write(out, w->at, room, w->len);
 		free(room);
 	}
-	for (size_t i = 0; b->set && b->file == file && b->commits == s->t->commits && i < b->plan.n && !rc; i++)
-		rc = plan_write(out, b->plan.v[i].at, b->plan.v[i].bytes, b->plan.v[i].len);
+	if (!rc && b->set && b->file == file && b->commits == s->t->commits)
+		rc = edit_lay(out, &b->plan);
 	if (rc)
 		plan_free(out);
 	return rc;
@@ -182,15 +174,17 @@ static void log_progress(void *ctx, uint64_t done, uint64_t all)
 		t->progress(done, all);
 }
 
-/* Somebody else changed a file: the next look shows what is there now. With the state held exclusively. */
+/* Somebody else changed a file: the next look shows what is there now. */
 static void look_again(struct save *s, unsigned file)
 {
 	struct tree *t = s->t;
 
-	if (archive_refresh(t->file[file].archive, NULL))
-		return;
-	t->commits++;
-	tree_refresh(t, file, NULL, &s->ids);
+	pthread_rwlock_wrlock(&t->state);
+	if (!archive_refresh(t->file[file].archive, NULL)) {
+		t->commits++;
+		tree_refresh(t, file, NULL, &s->ids);
+	}
+	pthread_rwlock_unlock(&t->state);
 }
 
 /* An edit that fails, or changes nothing, may do so because it was planned over what is not there any more. */
@@ -201,11 +195,8 @@ static int check_files(struct save *s, struct err *e)
 
 	for (unsigned i = 0; i < atomic_load(&t->nfiles) && !rc; i++) {
 		rc = archive_check(t->file[i].archive, e);
-		if (rc) {
-			pthread_rwlock_wrlock(&t->state);
+		if (rc)
 			look_again(s, i);
-			pthread_rwlock_unlock(&t->state);
-		}
 	}
 	return rc;
 }
@@ -217,11 +208,8 @@ static int commit_file(struct save *s, unsigned file, struct err *e)
 	const struct plan *plan = edit_plan(s->ed, file);
 	int rc = archive_commit(t->file[file].archive, plan, (char *)s->path.p, log_progress, t, e);
 
-	if (!t->held && rc == -ESTALE) {
-		pthread_rwlock_wrlock(&t->state);
+	if (!t->held && rc == -ESTALE)
 		look_again(s, file);
-		pthread_rwlock_unlock(&t->state);
-	}
 	if (!t->held)
 		return rc;
 	t->commits += !rc;

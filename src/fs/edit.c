@@ -85,6 +85,22 @@ struct plan *edit_plan(struct edit *ed, unsigned file)
 	return ed->file[file].plan;
 }
 
+int edit_lay(struct plan *to, const struct plan *from)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < from->n && !rc; i++)
+		rc = plan_write(to, from->v[i].at, from->v[i].bytes, from->v[i].len);
+	return rc;
+}
+
+bool edit_changes(const struct edit *ed, unsigned file)
+{
+	const struct plan *p = ed->file[file].plan;
+
+	return p && (p->n || p->moved || p->size != p->base->size);
+}
+
 int edit_settle(struct edit *ed, bool *empty, struct err *e)
 {
 	*empty = true;
@@ -94,8 +110,7 @@ int edit_settle(struct edit *ed, bool *empty, struct err *e)
 
 		if (rc)
 			return rc;
-		if (p && (p->n || p->moved || p->size != p->base->size))
-			*empty = false;
+		*empty &= !edit_changes(ed, i);
 	}
 	return 0;
 }
@@ -131,7 +146,7 @@ int edit_repeat(struct edit *ed, struct err *e)
 {
 	for (unsigned i = 0; i < TREE_FILES; i++) {
 		struct edit_file *f = &ed->file[i];
-		int rc = 0;
+		int rc;
 
 		if (!f->plan)
 			continue;
@@ -140,8 +155,7 @@ int edit_repeat(struct edit *ed, struct err *e)
 			return err_nomem(e);
 		plan_init(f->first, f->plan->base);
 		f->first->size = f->plan->size;
-		for (size_t k = 0; k < f->plan->n && !rc; k++)
-			rc = plan_write(f->first, f->plan->v[k].at, f->plan->v[k].bytes, f->plan->v[k].len);
+		rc = edit_lay(f->first, f->plan);
 		if (rc)
 			return err_set(e, -rc, "%s", strerror(-rc));
 	}
@@ -168,10 +182,8 @@ int edit_repeated(struct edit *ed, bool *same, struct err *e)
 	for (unsigned i = 0; i < TREE_FILES && !rc; i++) {
 		const struct edit_file *f = &ed->file[i];
 
-		if (f->plan && f->first)
-			*same &= same_plan(f->plan, f->first);
-		else if (f->plan)              /* opened only now */
-			*same &= !f->plan->n && f->plan->size == f->plan->base->size;
+		/* Without the first it was opened only now. */
+		*same &= f->first ? same_plan(f->plan, f->first) : !edit_changes(ed, i);
 	}
 	return rc;
 }
@@ -384,6 +396,7 @@ static int rebase(const struct surroundings *s, struct source *moved, struct sou
 	*old = (struct frozen){ l->edit->frozen, f->plan };
 	l->edit->frozen = old;
 	src_put(f->root);
+	fresh.first = f->first;
 	*f = fresh;
 	f->plan->moved = true;
 	*out = src_ref(f->root);

@@ -26,6 +26,10 @@ int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct sour
 
 /* The plan for one of the tree's files; NULL when the edit has not opened it. */
 struct plan *edit_plan(struct edit *ed, unsigned file);
+/* Writes into a plan what another one writes; 0 or a negative errno. */
+int edit_lay(struct plan *to, const struct plan *from);
+/* Whether the edit, once settled, changes a file. */
+bool edit_changes(const struct edit *ed, unsigned file);
 /* Leaves out what does not change anything. True when nothing is left in any file. */
 int edit_settle(struct edit *ed, bool *empty, struct err *e);
 /* Remembers what is planned; from then on the same is applied once more, edit_is_second(). Then edit_repeated() tells

@@ -6,8 +6,6 @@
 #include "draft.h"
 #include "scratch.h"
 
-#define SECOND 1000000000ll
-
 /* ---- nodes ---- */
 
 struct node tree_root(struct tree *t)
@@ -382,7 +380,7 @@ static uint64_t errors_size(struct tree *t, struct node n)
 static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact, struct node_attr *out)
 {
 	uint32_t size = atomic_load_explicit(&l->size, memory_order_acquire);
-	bool bytes = l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP;
+	bool bytes = leaf_is_bytes(l);
 
 	out->sized = exact || bytes || l->kind == LEAF_ERRORS || size != SIZE_UNKNOWN;
 	if (l->kind == LEAF_ERRORS)
@@ -441,11 +439,6 @@ void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t ti
 	if (k)
 		k->time = time;
 	pthread_mutex_unlock(&t->lock);
-}
-
-static struct timespec timespec_of(int64_t ns)
-{
-	return (struct timespec){ .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND };
 }
 
 static void scratch_attr(struct tree *t, struct node n, struct node_attr *out)

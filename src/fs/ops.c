@@ -94,17 +94,29 @@ static double attr_ttl(const struct mount *m, bool dir)
 }
 
 /* Names of files may be swapped by renaming at any time where there are writers: then the kernel asks for each. */
+static double entry_ttl(const struct mount *m, bool dir)
+{
+	return m->writable && !dir ? 0 : TTL;
+}
+
 void fill_entry(const struct mount *m, struct node n, struct fuse_entry_param *e)
 {
 	struct node_attr a;
 
 	node_attr(m->tree, n, true, &a);
 	*e = (struct fuse_entry_param){
-		.ino = node_id(n), .attr_timeout = attr_ttl(m, a.dir), .entry_timeout = m->writable && !a.dir ? 0 : TTL
+		.ino = node_id(n), .attr_timeout = attr_ttl(m, a.dir), .entry_timeout = entry_ttl(m, a.dir)
 	};
 	fill_stat(m, &a, &e->attr);
 	if (n.scratch)
 		fill_scratch(n.scratch, &e->attr);
+}
+
+int find_name(struct tree *t, fuse_ino_t parent, const char *name, struct node *n)
+{
+	struct node dir;
+
+	return node_from_id(t, parent, &dir) ? node_lookup(t, dir, name, n) : -ESTALE;
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -112,8 +124,8 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param e = { .attr_timeout = TTL, .entry_timeout = TTL };
 	const struct mount *m = mount_of(req);
 	struct tree *t = enter(req);
-	struct node dir, n = { 0 };
-	int rc = node_from_id(t, parent, &dir) ? node_lookup(t, dir, name, &n) : -ESTALE;
+	struct node n = { 0 };
+	int rc = find_name(t, parent, name, &n);
 
 	if (!rc) {
 		fill_entry(m, n, &e);
@@ -134,7 +146,7 @@ bool find_node(struct tree *t, fuse_ino_t ino, struct fuse_file_info *fi, struct
 {
 	if (!fi || !fi->fh)
 		return node_from_id(t, ino, n);
-	*n = handle_node((struct handle *)(uintptr_t)fi->fh);
+	*n = handle_node(handle_of(fi));
 	return n->scratch || (n->local != UINT32_MAX && node_from_id(t, node_id(*n), n));
 }
 
@@ -149,7 +161,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	if (there)
 		fill_entry(m, n, &e);
 	if (there && !m->writable && fi && fi->fh)
-		e.attr.st_size = (off_t)handle_size((struct handle *)(uintptr_t)fi->fh);
+		e.attr.st_size = (off_t)handle_size(handle_of(fi));
 	tree_leave(t);
 	if (there)
 		fuse_reply_attr(req, &e.attr, e.attr_timeout);
@@ -196,7 +208,7 @@ static int list_entry(void *ctx, const struct node_entry *entry)
 	struct listing *l = ctx;
 	struct fuse_entry_param e = {
 		.attr = { .st_ino = entry->ino, .st_mode = entry->dir ? S_IFDIR : S_IFREG },
-		.attr_timeout = attr_ttl(l->m, entry->dir), .entry_timeout = l->m->writable && !entry->dir ? 0 : TTL
+		.attr_timeout = attr_ttl(l->m, entry->dir), .entry_timeout = entry_ttl(l->m, entry->dir)
 	};
 	struct node_attr a;
 	size_t n;
@@ -380,13 +392,13 @@ static int64_t clock_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+	return ns_of(&ts);
 }
 
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	/* Who reads may close before fuse_reply_buf() returns. */
-	struct handle *h = handle_ref((struct handle *)(uintptr_t)fi->fh);
+	struct handle *h = handle_ref(handle_of(fi));
 	struct mount *m = mount_of(req);
 	int64_t began = clock_ns();
 	struct tree *t = m->tree;

@@ -8,11 +8,6 @@
 #include "draft.h"
 #include "log.h"
 
-static struct handle *handle_of(const struct fuse_file_info *fi)
-{
-	return (struct handle *)(uintptr_t)fi->fh;
-}
-
 static int write_errno(int rc)
 {
 	return rc == -EBADMSG ? EIO : -rc;
@@ -22,7 +17,7 @@ void fill_scratch(const struct scratch *s, struct stat *st)
 {
 	st->st_uid = s->uid;
 	st->st_gid = s->gid;
-	st->st_atim = (struct timespec){ s->atime / 1000000000, s->atime % 1000000000 };
+	st->st_atim = timespec_of(s->atime);
 }
 
 /* ---- contents ---- */
@@ -121,11 +116,6 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, 
 
 /* ---- attributes ---- */
 
-static int64_t time_of(const struct timespec *ts)
-{
-	return (int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec;
-}
-
 /* Views have the archive's owner, mode and times: what programs set is taken and forgotten. */
 static void set_scratch(struct scratch *s, const struct stat *attr, int to_set)
 {
@@ -136,9 +126,9 @@ static void set_scratch(struct scratch *s, const struct stat *attr, int to_set)
 	if (to_set & FUSE_SET_ATTR_GID)
 		s->gid = attr->st_gid;
 	if (to_set & FUSE_SET_ATTR_MTIME)
-		s->mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? now_ns() : time_of(&attr->st_mtim);
+		s->mtime = to_set & FUSE_SET_ATTR_MTIME_NOW ? now_ns() : ns_of(&attr->st_mtim);
 	if (to_set & FUSE_SET_ATTR_ATIME)
-		s->atime = to_set & FUSE_SET_ATTR_ATIME_NOW ? now_ns() : time_of(&attr->st_atim);
+		s->atime = to_set & FUSE_SET_ATTR_ATIME_NOW ? now_ns() : ns_of(&attr->st_atim);
 }
 
 /* truncate() by path: nothing is written through a handle, so a view stays what it is. */
@@ -194,10 +184,11 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, s
 
 /* The file that a new name means: a view that was removed and is made again, or a scratch file. It has a reference when
  * it is one. */
-static int make_node(struct tree *t, struct node dir, const char *name, mode_t mode, struct node *out)
+static int make_node(struct tree *t, fuse_ino_t parent, const char *name, mode_t mode, struct node *out)
 {
 	struct scratch *s;
-	int rc = node_lookup_view(t, dir, name, out);
+	struct node dir;
+	int rc = node_from_id(t, parent, &dir) ? node_lookup_view(t, dir, name, out) : -ESTALE;
 
 	if (!rc) {
 		ghost_remove(t, *out);
@@ -205,8 +196,7 @@ static int make_node(struct tree *t, struct node dir, const char *name, mode_t m
 	}
 	if (rc != -ENOENT)
 		return rc;
-	s = scratch_find(t, dir, name);
-	if (s)
+	if (scratch_find(t, dir, name))
 		return -EEXIST;
 	if (scratch_refused(dir, name)) {
 		struct err why;
@@ -229,11 +219,11 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct tree *t = m->tree;
 	struct fuse_entry_param e;
 	struct handle *h = NULL;
-	struct node dir, n = { 0 };
+	struct node n = { 0 };
 	int rc;
 
 	tree_enter(t);
-	rc = node_from_id(t, parent, &dir) ? make_node(t, dir, name, mode, &n) : -ESTALE;
+	rc = make_node(t, parent, name, mode, &n);
 	rc = rc ? rc : node_open_write(t, n, true, &h, NULL);
 	if (!rc)
 		fill_entry(m, n, &e);
@@ -259,7 +249,7 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 	const struct mount *m = mount_of(req);
 	struct tree *t = m->tree;
 	struct fuse_entry_param e;
-	struct node dir, n;
+	struct node n;
 	int rc;
 
 	(void)dev;
@@ -268,7 +258,7 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 		return;
 	}
 	tree_enter(t);
-	rc = node_from_id(t, parent, &dir) ? make_node(t, dir, name, mode, &n) : -ESTALE;
+	rc = make_node(t, parent, name, mode, &n);
 	if (!rc)
 		fill_entry(m, n, &e);
 	tree_leave(t);
@@ -303,14 +293,14 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct tree *t = mount_of(req)->tree;
-	struct node dir, n;
+	struct node n;
 	int rc;
 
 	tree_enter(t);
-	rc = node_from_id(t, parent, &dir) ? node_lookup(t, dir, name, &n) : -ESTALE;
+	rc = find_name(t, parent, name, &n);
 	rc = rc ? rc : node_is_dir(n) ? -EPERM : -ENOTDIR;
 	tree_leave(t);
-	fuse_reply_err(req, -rc);
+	fuse_reply_err(req, write_errno(rc));
 }
 
 static int unlink_node(struct tree *t, struct node n)
@@ -330,14 +320,14 @@ static int unlink_node(struct tree *t, struct node n)
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct tree *t = mount_of(req)->tree;
-	struct node dir, n;
+	struct node n;
 	int rc;
 
 	tree_enter(t);
-	rc = node_from_id(t, parent, &dir) ? node_lookup(t, dir, name, &n) : -ESTALE;
+	rc = find_name(t, parent, name, &n);
 	rc = rc ? rc : unlink_node(t, n);
 	tree_leave(t);
-	fuse_reply_err(req, -rc);
+	fuse_reply_err(req, write_errno(rc));
 }
 
 /* ---- renaming ---- */
@@ -347,12 +337,8 @@ struct renaming { struct node from, dir; const char *name; struct node to; bool 
 static int find_names(struct tree *t, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *to_name,
 		      struct renaming *r)
 {
-	struct node dir;
-	int rc;
+	int rc = node_from_id(t, to, &r->dir) ? find_name(t, parent, name, &r->from) : -ESTALE;
 
-	if (!node_from_id(t, parent, &dir) || !node_from_id(t, to, &r->dir))
-		return -ESTALE;
-	rc = node_lookup(t, dir, name, &r->from);
 	if (rc)
 		return rc;
 	r->name = to_name;

@@ -9,10 +9,16 @@
 #include "ops.h"
 #include "scratch.h"
 
+static inline struct handle *handle_of(const struct fuse_file_info *fi)
+{
+	return (struct handle *)(uintptr_t)fi->fh;
+}
+
 /* ops.c */
 struct mount *mount_of(fuse_req_t req);
 void fill_stat(const struct mount *m, const struct node_attr *a, struct stat *st);
 void fill_entry(const struct mount *m, struct node n, struct fuse_entry_param *e);
+int find_name(struct tree *t, fuse_ino_t parent, const char *name, struct node *n);    /* ESTALE, ENOENT, ... */
 bool find_node(struct tree *t, fuse_ino_t ino, struct fuse_file_info *fi, struct node *n);
 void log_failure(struct tree *t, struct node n, const struct err *why);
 

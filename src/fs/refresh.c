@@ -63,8 +63,7 @@ static bool may_be_known(const struct refresh *r, const struct unit *u, uint32_t
 {
 	const struct tree *t = r->t;
 	const struct leaf *l = &u->leaves[i];
-	bool made = l->kind != LEAF_DIR && l->kind != LEAF_WHOLE && l->kind != LEAF_SECTION_RAW &&
-		    l->kind != LEAF_GAP && l->kind != LEAF_ERRORS;
+	bool made = l->kind != LEAF_DIR && l->kind != LEAF_ERRORS && !leaf_is_bytes(l);
 
 	return !made || atomic_load(&l->size) != SIZE_UNKNOWN || atomic_load(&t->ndrafts) > (t->saving ? 1u : 0u) ||
 	       (t->saving && t->saving->unit == u && t->saving->local == u->nkids + 1 + i);
@@ -76,96 +75,6 @@ static void tell_unit(struct refresh *r, struct unit *u)
 	for (uint32_t i = 0; i < u->nleaves; i++)
 		if (may_be_known(r, u, i))
 			tell(r, (struct node){ .unit = u, .local = u->nkids + 1 + i });
-}
-
-static void tell_changed(struct tree *t, const struct buf *ids)
-{
-	for (size_t i = 0; i + 8 <= ids->len && t->watcher; i += 8) {
-		uint64_t id;
-
-		memcpy(&id, ids->p + i, sizeof id);
-		t->watcher->changed(t->watcher_ctx, id);
-	}
-}
-
-static void tell_stale(struct tree *t, const struct buf *open)
-{
-	if (t->watcher)
-		t->watcher->stale(t->watcher_ctx, (const uint64_t *)(void *)open->p, open->len / 8);
-}
-
-void tree_tell(struct tree *t, struct buf *ids)
-{
-	struct buf open = { 0 };
-
-	if (ids->len && t->watcher) {
-		pthread_rwlock_rdlock(&t->state);      /* numbers of nodes stay meanwhile */
-		handle_outdated(t, &open);
-		pthread_rwlock_unlock(&t->state);
-		tell_changed(t, ids);
-		tell_stale(t, &open);
-	}
-	buf_free(&open);
-	buf_free(ids);
-}
-
-/* Which handles are outdated is asked now: the request that goes on makes its own one new. */
-void tree_found(struct tree *t, struct buf *ids)
-{
-	struct buf open = { 0 };
-
-	if (ids->len && t->watcher) {
-		handle_outdated(t, &open);
-		pthread_mutex_lock(&t->lock);
-		buf_add(&t->found, ids->p, ids->len);
-		buf_add(&t->found_open, open.p, open.len);
-		atomic_store(&t->untold, true);
-		pthread_mutex_unlock(&t->lock);
-	}
-	buf_free(&open);
-	buf_free(ids);
-}
-
-/* A kernel that asks for a file's size does not believe the answer when it hears of a change meanwhile. */
-void tree_found_longer(struct tree *t, struct node n)
-{
-	uint64_t id = node_id(n), *open;
-	size_t left = 0;
-
-	tree_changed(t, n);
-	pthread_mutex_lock(&t->lock);
-	tell_changed(t, &t->found);
-	buf_free(&t->found);
-	open = (uint64_t *)(void *)t->found_open.p;
-	for (size_t i = 0; i < t->found_open.len / 8; i++)
-		if (open[i] != id)
-			open[left++] = open[i];
-	t->found_open.len = left * 8;
-	pthread_mutex_unlock(&t->lock);
-}
-
-bool tree_has_found(const struct tree *t)
-{
-	return atomic_load_explicit(&t->untold, memory_order_relaxed);
-}
-
-void tree_tell_found(struct tree *t)
-{
-	struct buf open;
-
-	if (!tree_has_found(t))
-		return;
-	pthread_mutex_lock(&t->lock);
-	tell_changed(t, &t->found);            /* nobody goes on who would answer before this is through */
-	buf_free(&t->found);
-	open = t->found_open;
-	t->found_open = (struct buf){ 0 };
-	atomic_store(&t->untold, false);
-	pthread_mutex_unlock(&t->lock);
-	if (t->slow)
-		t->slow();
-	tell_stale(t, &open);
-	buf_free(&open);
 }
 
 /* ---- leaves ---- */
@@ -275,6 +184,18 @@ static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)
 	tell(r, (struct node){ .unit = u, .local = i + 1 });
 }
 
+/* The source of entry i's unit, where the entry lies now. */
+static int renew_source(struct unit *u, uint32_t i, struct unit *sub)
+{
+	struct source *src = entry_source(u->src, u->format, &u->kids[i].entry);
+
+	if (!src)
+		return -ENOMEM;
+	src_put(sub->src);
+	sub->src = src;
+	return 0;
+}
+
 /* A unit whose bytes are the same but lie elsewhere, and all inside it. */
 static int move_unit(struct unit *u)
 {
@@ -283,15 +204,10 @@ static int move_unit(struct unit *u)
 	atomic_fetch_add(&u->gen, 1);
 	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
 		struct unit *sub = u->kids[i].unit ? unit_at(u->tree, u->kids[i].unit) : NULL;
-		struct source *src = sub ? entry_source(u->src, u->format, &u->kids[i].entry) : NULL;
 
-		if (!sub)
-			continue;
-		if (!src)
-			return -ENOMEM;
-		src_put(sub->src);
-		sub->src = src;
-		rc = move_unit(sub);           /* no deeper than LIMIT_NESTING */
+		rc = sub ? renew_source(u, i, sub) : 0;
+		if (sub && !rc)
+			rc = move_unit(sub);   /* no deeper than LIMIT_NESTING */
 	}
 	return rc;
 }
@@ -302,9 +218,8 @@ enum renewal { SAME, MOVED, WRITTEN };
 static int renew_kid(struct refresh *r, struct unit *u, uint32_t i, const struct kid *was, bool written)
 {
 	struct kid *kid = &u->kids[i];
-	struct source *src;
 	struct unit *sub;
-	int rc = 0;
+	int rc;
 
 	if (!was || !was->unit || was->format != kid->format) {
 		if (was && was->unit)
@@ -316,16 +231,13 @@ static int renew_kid(struct refresh *r, struct unit *u, uint32_t i, const struct
 	}
 	kid->unit = was->unit;
 	sub = unit_at(r->t, kid->unit);
-	src = entry_source(u->src, u->format, &kid->entry);
-	if (!src)
-		return -ENOMEM;
-	src_put(sub->src);
-	sub->src = src;
-	if (written)
-		refresh_unit(r, sub);
-	else
-		rc = move_unit(sub);
-	return rc;
+	rc = renew_source(u, i, sub);
+	if (rc)
+		return rc;
+	if (!written)
+		return move_unit(sub);
+	refresh_unit(r, sub);
+	return 0;
 }
 
 /* Objects may have a part in an entry behind theirs, or behind the container they lie in: who lies before a changed one

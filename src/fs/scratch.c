@@ -14,7 +14,7 @@ int64_t now_ns(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return ns_of(&ts);
 }
 
 static uint8_t dir_kind(struct node dir)
@@ -88,6 +88,14 @@ struct scratch *scratch_ref(struct scratch *s)
 	return s;
 }
 
+static void free_scratch(struct scratch *s)
+{
+	store_free(s->store);
+	pthread_mutex_destroy(&s->busy);
+	free(s);
+}
+
+/* With the lock held. */
 static void drop(struct tree *t, struct scratch *s, uint64_t n)
 {
 	struct scratch **p = &t->scratch;
@@ -98,9 +106,7 @@ static void drop(struct tree *t, struct scratch *s, uint64_t n)
 	while (*p != s)
 		p = &(*p)->next;
 	*p = s->next;
-	store_free(s->store);
-	pthread_mutex_destroy(&s->busy);
-	free(s);
+	free_scratch(s);
 }
 
 void scratch_put(struct tree *t, struct scratch *s)
@@ -196,9 +202,7 @@ void scratch_close_all(struct tree *t)
 				 (char *)path.p);
 			buf_free(&path);
 		}
-		store_free(s->store);
-		pthread_mutex_destroy(&s->busy);
-		free(s);
+		free_scratch(s);
 	}
 	t->scratch = NULL;
 }

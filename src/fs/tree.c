@@ -10,7 +10,6 @@
 #include "scratch.h"
 
 #define YEAR_1980 315532800
-#define SECOND 1000000000ll
 
 /* ---- opening ---- */
 
@@ -31,7 +30,7 @@ static int64_t file_time(const struct tree *t, unsigned file)
 {
 	const struct timespec *m = &archive_stat(t->file[file].archive)->st_mtim;
 
-	return m->tv_sec < YEAR_1980 ? YEAR_1980 * SECOND : m->tv_sec * SECOND + m->tv_nsec;
+	return m->tv_sec < YEAR_1980 ? YEAR_1980 * SECOND : ns_of(m);
 }
 
 /* Those who read go on while a commit is prepared, and wait only while bytes change. */
@@ -89,28 +88,39 @@ static int open_archive(struct tree *t, const char *path, unsigned file, struct 
 	return archive_open(path, &opt, &t->file[file].archive, e);
 }
 
-int tree_file_beside(struct tree *t, const char *ext, unsigned *file)
+static bool find_beside(const struct tree *t, const char *ext, unsigned *file)
 {
-	unsigned n;
-	char *path;
-	int rc = -ENOENT;
+	unsigned n = atomic_load(&t->nfiles);
 
-	pthread_mutex_lock(&t->lock);
-	n = atomic_load(&t->nfiles);
 	for (*file = 1; *file < n && strcmp(t->file[*file].ext, ext); ++*file)
 		;
-	path = *file == n && n < TREE_FILES ? path_beside(t, ext) : NULL;
-	if (*file < n)
-		rc = 0;
-	else if (path && strcmp(path, t->path))
-		rc = open_archive(t, path, n, NULL);
-	if (!rc && *file == n) {
-		t->file[n].ext = ext;
-		t->file[n].mtime = file_time(t, n);
-		atomic_store(&t->nfiles, n + 1);
+	return *file < n;
+}
+
+/* The next file; with the lock for that held. */
+static int open_beside(struct tree *t, const char *ext, unsigned file)
+{
+	char *path = file < TREE_FILES ? path_beside(t, ext) : NULL;
+	int rc = path && strcmp(path, t->path) ? open_archive(t, path, file, NULL) : -ENOENT;
+
+	if (!rc) {
+		t->file[file].ext = ext;
+		t->file[file].mtime = file_time(t, file);
+		atomic_store(&t->nfiles, file + 1);
 	}
-	pthread_mutex_unlock(&t->lock);
 	free(path);
+	return rc;
+}
+
+int tree_file_beside(struct tree *t, const char *ext, unsigned *file)
+{
+	int rc;
+
+	if (find_beside(t, ext, file))
+		return 0;
+	pthread_mutex_lock(&t->opening);
+	rc = find_beside(t, ext, file) ? 0 : open_beside(t, ext, *file);
+	pthread_mutex_unlock(&t->opening);
 	return rc;
 }
 
@@ -213,6 +223,7 @@ static void init_locks(struct tree *t)
 	pthread_rwlockattr_t attr;
 
 	pthread_mutex_init(&t->commit, NULL);
+	pthread_mutex_init(&t->opening, NULL);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->filled, NULL);
 	pthread_rwlockattr_init(&attr);
@@ -291,6 +302,7 @@ void tree_close(struct tree *t)
 	names_free(t->names);
 	free(t->path);
 	pthread_mutex_destroy(&t->commit);
+	pthread_mutex_destroy(&t->opening);
 	pthread_mutex_destroy(&t->lock);
 	pthread_rwlock_destroy(&t->state);
 	pthread_cond_destroy(&t->filled);
@@ -375,18 +387,6 @@ void tree_leave(struct tree *t)
 struct tree_counts tree_count(const struct tree *t)
 {
 	return (struct tree_counts){ .rendered = atomic_load(&t->rendered), .units = atomic_load(&t->nunits) };
-}
-
-void tree_watch(struct tree *t, const struct tree_watcher *watcher, void *ctx)
-{
-	t->watcher = watcher;
-	t->watcher_ctx = ctx;
-}
-
-void tree_changed(struct tree *t, struct node n)
-{
-	if (t->watcher)
-		t->watcher->changed(t->watcher_ctx, node_id(n));
 }
 
 void tree_warm(struct tree *t)

@@ -43,6 +43,12 @@ struct leaf {
 	uint8_t arg;
 };
 
+/* Whether it shows bytes of the archive as they are. */
+static inline bool leaf_is_bytes(const struct leaf *l)
+{
+	return l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP;
+}
+
 struct gap { uint64_t at, size; };
 
 /* A line of errors.txt. */
@@ -92,6 +98,18 @@ static inline struct leaf *node_leaf(struct node n)
 	return n.local && n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
 }
 
+#define SECOND 1000000000ll                    /* nanoseconds */
+
+static inline int64_t ns_of(const struct timespec *ts)
+{
+	return ts->tv_sec * SECOND + ts->tv_nsec;
+}
+
+static inline struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / SECOND, .tv_nsec = ns % SECOND };
+}
+
 #define UNIT_CHUNK 256u
 #define UNIT_CHUNKS 16384u                     /* times UNIT_CHUNK: 4M units */
 
@@ -107,9 +125,9 @@ struct tree_file {
 struct kid_time { struct kid_time *next; uint32_t unit, kid; int64_t time; };
 
 /* Locks, in order: `commit` (one edit at a time), `state` (shared by every operation, exclusive while the archive and
- * what is known of it change; taken by tree_enter() and the commit only, never twice), a draft's, `lock`. */
+ * what is known of it change; never taken twice), a draft's, `opening`, `lock`. */
 struct tree {
-	struct tree_file file[TREE_FILES];
+	struct tree_file file[TREE_FILES];     /* those before nfiles stay what they are; others under `opening` */
 	_Atomic unsigned nfiles;
 	char *path;
 	const char *name;                      /* last part of path */
@@ -117,6 +135,7 @@ struct tree {
 	struct cache *cache;
 	pthread_mutex_t commit;
 	pthread_rwlock_t state;
+	pthread_mutex_t opening;               /* of a file beside SOURCE, which reads */
 	pthread_mutex_t lock;                  /* units, states, notes, open files; not held while reading, rendering */
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
@@ -226,9 +245,12 @@ void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct
  * one entry of v to the next. */
 bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step, uint32_t n,
 		     uint8_t *hit);
+
+/* tell.c */
 /* Says that a node's attributes changed. */
 void tree_changed(struct tree *t, struct node n);
-/* Tells the watcher about them, and about open files that changed; with no lock held that an operation could want. */
+/* Tells the watcher about ids of tree_refresh(), and about open files that changed, and frees
+ * them; with no lock held that an operation could want. */
 void tree_tell(struct tree *t, struct buf *ids);
 /* Keeps them for tree_tell_found(), and frees them; with `state` held exclusively. */
 void tree_found(struct tree *t, struct buf *ids);
