@@ -7,9 +7,9 @@
 #include "scratch.h"
 
 struct draft {
-	struct draft *next;                    /* in tree->drafts, under tree->lock, as are node and writers */
+	struct draft *next;                    /* in tree->drafts, under tree->lock, as are node and refs */
 	struct node node;
-	unsigned writers, users;               /* users: threads at its bytes */
+	unsigned refs;                         /* one for each writer, one for each thread at its bytes */
 	/* Under `busy`, which is held for as long as bytes are copied only. While the draft is being saved its bytes
 	 * may be read but not changed: who would write leaves the tree and waits, because the save waits for all who
 	 * are in it. */
@@ -130,16 +130,26 @@ static int renew(struct tree *t, struct draft *d, struct node n, struct err *e)
 	return rc;
 }
 
-int draft_open(struct tree *t, struct node n, bool empty, struct draft **out, struct err *e)
+/* The draft of a node, with a reference; NULL when there is none. */
+static struct draft *use(struct tree *t, struct node n)
 {
-	struct draft *d, *fresh = NULL;
-	int rc;
+	struct draft *d;
 
+	if (!atomic_load_explicit(&t->ndrafts, memory_order_acquire))
+		return NULL;
 	pthread_mutex_lock(&t->lock);
 	d = find(t, n);
 	if (d)
-		d->writers++;
+		d->refs++;
 	pthread_mutex_unlock(&t->lock);
+	return d;
+}
+
+int draft_open(struct tree *t, struct node n, bool empty, struct draft **out, struct err *e)
+{
+	struct draft *d = use(t, n), *fresh = NULL;
+	int rc;
+
 	if (d) {
 		rc = renew(t, d, n, e);
 		if (rc)
@@ -160,7 +170,7 @@ int draft_open(struct tree *t, struct node n, bool empty, struct draft **out, st
 		t->drafts = d;
 		atomic_fetch_add(&t->ndrafts, 1);
 	}
-	d->writers++;
+	d->refs++;
 	pthread_mutex_unlock(&t->lock);
 	if (fresh)
 		free_draft(fresh);
@@ -168,25 +178,18 @@ int draft_open(struct tree *t, struct node n, bool empty, struct draft **out, st
 	return 0;
 }
 
-/* With the lock held. */
-static void drop(struct tree *t, struct draft *d)
+void draft_leave(struct tree *t, struct draft *d)
 {
 	struct draft **p = &t->drafts;
 
-	if (d->writers || d->users)
-		return;
-	while (*p != d)
-		p = &(*p)->next;
-	*p = d->next;
-	atomic_fetch_sub(&t->ndrafts, 1);
-	free_draft(d);
-}
-
-void draft_leave(struct tree *t, struct draft *d)
-{
 	pthread_mutex_lock(&t->lock);
-	d->writers--;
-	drop(t, d);
+	if (!--d->refs) {
+		while (*p != d)
+			p = &(*p)->next;
+		*p = d->next;
+		atomic_fetch_sub(&t->ndrafts, 1);
+		free_draft(d);
+	}
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -227,28 +230,6 @@ void draft_renumber(struct tree *t, const struct renumber *r)
 
 /* ---- others who look at the node ---- */
 
-static struct draft *use(struct tree *t, struct node n)
-{
-	struct draft *d;
-
-	if (!atomic_load_explicit(&t->ndrafts, memory_order_acquire))
-		return NULL;
-	pthread_mutex_lock(&t->lock);
-	d = find(t, n);
-	if (d)
-		d->users++;
-	pthread_mutex_unlock(&t->lock);
-	return d;
-}
-
-static void unuse(struct tree *t, struct draft *d)
-{
-	pthread_mutex_lock(&t->lock);
-	d->users--;
-	drop(t, d);
-	pthread_mutex_unlock(&t->lock);
-}
-
 bool draft_read_node(struct tree *t, struct node n, void *buf, size_t size, uint64_t at, int *rc)
 {
 	struct draft *d = use(t, n);
@@ -261,7 +242,7 @@ bool draft_read_node(struct tree *t, struct node n, void *buf, size_t size, uint
 	if (shown)
 		*rc = store_read(d->store, buf, size, at);
 	pthread_mutex_unlock(&d->busy);
-	unuse(t, d);
+	draft_leave(t, d);
 	return shown;
 }
 
@@ -277,7 +258,7 @@ bool draft_size_node(struct tree *t, struct node n, uint64_t *size, int64_t *mti
 	*size = store_size(d->store);
 	*mtime = d->mtime;
 	pthread_mutex_unlock(&d->busy);
-	unuse(t, d);
+	draft_leave(t, d);
 	return shown;
 }
 
