@@ -96,18 +96,19 @@ static void remove_handle(struct handle *h)
 	free(h);
 }
 
-int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
+static int open_node(struct tree *t, struct node n, bool writes, bool empty, struct handle **out, struct err *e)
 {
 	struct handle *h = new_handle(t, n);
 	int rc = 0;
 
 	if (!h)
 		return err_nomem(e);
-	if (n.scratch)
+	h->writes = writes;
+	if (n.scratch) {
 		scratch_ref(n.scratch);
-	else {
+	} else {
 		h->gen = atomic_load(&n.unit->gen);
-		rc = open_contents(t, n, h, e);
+		rc = empty ? 0 : open_contents(t, n, h, e);
 	}
 	if (rc) {
 		remove_handle(h);
@@ -117,30 +118,18 @@ int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
 	return 0;
 }
 
+int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
+{
+	return open_node(t, n, false, false, out, e);
+}
+
 int node_open_write(struct tree *t, struct node n, bool empty, struct handle **out, struct err *e)
 {
-	struct handle *h;
-	int rc = 0;
-
 	if (!n.scratch && node_is_dir(n))
 		return err_set(e, EISDIR, "is a directory");
 	if (!node_writable(t, n))
 		return err_set(e, EACCES, "cannot be written");
-	h = new_handle(t, n);
-	if (!h)
-		return err_nomem(e);
-	h->writes = true;
-	h->gen = n.scratch ? 0 : atomic_load(&n.unit->gen);
-	if (n.scratch)
-		scratch_ref(n.scratch);
-	else if (!empty)
-		rc = open_contents(t, n, h, e);
-	if (rc) {
-		remove_handle(h);
-		return rc;
-	}
-	*out = h;
-	return 0;
+	return open_node(t, n, true, empty, out, e);
 }
 
 /* ---- closing ---- */
