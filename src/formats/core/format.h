@@ -14,6 +14,9 @@
 
 struct object;
 
+#define PART_NAME_MAX 64u
+#define MESH_WHOLE 0xffffffffu                 /* as the number of a mesh: all of the model */
+
 /* ---- detection -------------------------------------------------------------------------------------------------- */
 
 #define PROBE_FIRST 128u                       /* bytes read at first: enough for every magic and most tables */
@@ -74,8 +77,23 @@ enum part { PART_OBJECT, PART_MESH, PART_IMAGE, PART_CLIP, PART_BONE, PART_COUNT
 /* Documents beyond the sections' own. index is the mesh, image or clip number. */
 enum doc_kind {
 	DOC_HEADER, DOC_MESH, DOC_IMAGE, DOC_SKELETON, DOC_CLIP,
-	DOC_SECTION                            /* index: a section with a `yaml`; only in doc_put and docs of edits */
+	DOC_SECTION,                           /* index: a section with a `yaml`; only in doc_put and docs of edits */
+	DOC_OWN = 16                           /* + k: format->own[k] */
 };
+
+/* A file of a format's own beside the usual ones: a document (model_ops.doc, kind DOC_OWN + k), or bytes that the
+ * format makes of its own (model_ops.file). */
+struct own_file {
+	const char *name;                      /* "groups.yaml"; of a part: what follows its number: ".vertices.yaml" */
+	const char *doc;
+	uint8_t part;                          /* PART_OBJECT, PART_MESH, PART_IMAGE */
+	bool bytes;                            /* not a document */
+	bool stem;                             /* PART_OBJECT: name is what follows the entry's name: "BASE" + ".dds" */
+	bool from_link;                        /* PART_IMAGE, of links: the link's own_file of that name; see object_link */
+	/* From the tables; NULL: always. */
+	bool (*there)(const struct object *, uint32_t index);
+};
+#define OWN_MOST 8u
 
 /* One line of errors.txt. */
 struct fault {
@@ -85,6 +103,21 @@ struct fault {
 	uint32_t index;
 	char text[];
 };
+
+/* A file an object looks for by name. `/` separates folders. */
+enum want_where {
+	WANT_BESIDE,                           /* `path` in the object's own folder, exact case */
+	WANT_SWAP_EXT,                         /* beside it, the object's own name with the extension `path` */
+	/* Below the data root: the nearest folder above that is called `root` (any case), else the mounted folder (of
+	 * a lone file: its own). Exact case first, then without regard to case. */
+	WANT_BELOW_ROOT,
+	/* Beside it, else in the root, else anywhere if there is just one; without regard to case, `;1` ignored. */
+	WANT_LOOSE
+};
+struct want { uint8_t where; const char *path, *root; };
+
+/* A file that was found: its bytes, and who knows it. */
+struct link { struct source *src; uint32_t unit; };    /* src NULL: not found */
 
 /* What an object may ask of the place it lies in. */
 struct surroundings {
@@ -104,6 +137,9 @@ struct surroundings {
 	 * back in *out with one reference; writes go on through it. `moved` reads the object's source as it is now,
 	 * with all that was written to it. EPERM unless `grow`. */
 	int (*rebase)(const struct surroundings *, struct source *moved, struct source **out, struct err *e);
+	/* A file that belongs to the object although it lies elsewhere: its source, with one reference, and in *link a
+	 * number by which the tree knows it. ENOENT: there is none. The same file is the same link. */
+	int (*find)(const struct surroundings *, const struct want *, struct source **out, uint32_t *link, struct err *e);
 	/* A line for the log: what had to be guessed or rounded. */
 	void (*say)(const struct surroundings *, const char *text);
 	bool grow;                             /* -o grow: containers may move their own later data */
@@ -116,6 +152,8 @@ struct object {
 	const struct variant *variant;         /* set by open; NULL while unknown */
 	struct source *src;                    /* the entry; held */
 	struct source *behind;                 /* span.part 1; held; NULL: none, or not found */
+	struct link *links;                    /* by object_link(), in that order; held */
+	uint32_t nlinks;
 	const struct surroundings *around;     /* NULL: none */
 	struct arena arena;                    /* of all the object's own tables */
 	void *priv;                            /* the format's, in the arena */
@@ -181,6 +219,18 @@ struct model_ops {
 	int (*mesh)(struct object *, uint32_t mesh, struct geo_mesh *out, struct arena *, struct err *);
 	int (*material)(struct object *, uint32_t i, struct geo_material *out, struct arena *, struct err *);
 	int (*image)(struct object *, uint32_t i, struct geo_image *out, struct arena *, struct err *);
+	/* Whether a part has its usual file at all (a mesh its OBJ, an image its PNG), and whether that can be written;
+	 * from the tables. NULL: yes, and as the hooks for writing tell. */
+	bool (*has)(const struct object *, unsigned part, uint32_t index);
+	bool (*can_put)(const struct object *, unsigned part, uint32_t index);
+	/* Link and image that picture `i` is, of objects whose pictures lie in other files: then PART_IMAGE counts
+	 * them, and image() is not asked. False: there is none (the number stays free). */
+	bool (*image_link)(const struct object *, uint32_t i, uint32_t *link, uint32_t *image);
+	/* The name of a part's file without extension (a clip's); "" or NULL: its number. */
+	void (*part_name)(const struct object *, unsigned part, uint32_t index, char name[PART_NAME_MAX]);
+	/* Bytes of format->own[k], a source with one reference; and new bytes of it. */
+	int (*file)(struct object *, unsigned k, uint32_t index, struct source **out, struct err *);
+	int (*file_put)(struct object *, unsigned k, uint32_t index, struct source *now, struct err *);
 	/* Decodes everything, encodes it again and compares with the bytes; EILSEQ and the first difference. */
 	int (*verify)(struct object *, struct err *);
 
@@ -202,6 +252,9 @@ struct model_ops {
 	int (*check)(struct object *, struct err *);
 };
 
+/* Finds a file (surroundings.find) and adds it to o->links, also when there is none (src NULL); for open(). Its number
+ * in *n; may be NULL. */
+int object_link(struct object *o, const struct want *w, uint32_t *n, struct err *e);
 /* A line for the log of the edit the object was opened for; nothing outside one. */
 void object_say(const struct object *o, const char *fmt, ...) PRINTF(2, 3);
 /* Makes the entry (part 0) or what lies behind it (part 1) `size` bytes long; o->src or o->behind is replaced. EROFS
@@ -262,6 +315,11 @@ struct format {
 	const struct variant *variants;
 	unsigned nvariants;
 	uint8_t docs;                          /* 1 << DOC_...: the documents that model->doc says */
+	const struct own_file *own;            /* further files */
+	unsigned nown;
+	bool whole_obj;                        /* has model.obj and model.mtl: mesh number MESH_WHOLE */
+	/* An entry whose object has a fault of PART_OBJECT is a plain file; else it is a directory with its bytes. */
+	bool strict;
 	const struct model_ops *model;
 	const struct container_ops *container;
 	int (*demo)(struct buf *out, struct err *);    /* a small valid archive of our own */
