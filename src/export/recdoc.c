@@ -191,6 +191,25 @@ static void put_variant(struct buf *out, const struct format *f, const struct va
 	}
 }
 
+/* Files that only this format has. */
+static void put_own(struct buf *out, const struct format *f)
+{
+	static const char *const of_part[] = {
+		[PART_OBJECT] = "", [PART_MESH] = "meshes/N", [PART_IMAGE] = "textures/K", [PART_CLIP] = "clips/N",
+		[PART_BONE] = "",
+	};
+
+	if (f->nown)
+		buf_str(out, "\n| File | |\n|---|---|\n");
+	for (unsigned i = 0; i < f->nown; i++) {
+		const struct own_file *own = &f->own[i];
+
+		buf_printf(out, "| `%s%s` | ", own->stem ? "NAME" : of_part[own->part], own->name);
+		put_sentence(out, own->doc);
+		buf_str(out, " |\n");
+	}
+}
+
 void recdoc_write(struct buf *out, const struct format *f)
 {
 	buf_printf(out, "# %s: ", f->name);
@@ -204,6 +223,7 @@ void recdoc_write(struct buf *out, const struct format *f)
 		buf_str(out, " Names are the keys of the YAML files; there, *derived* values follow from others, and "
 			     "those *not shown* are only in `raw/`.");
 	buf_str(out, f->nvariants ? "\n" : "");
+	put_own(out, f);
 	for (unsigned i = 0; i < f->nvariants; i++)
 		put_variant(out, f, &f->variants[i]);
 }

@@ -74,6 +74,24 @@ static int apply_png(struct object *o, const struct leaf *l, const struct buf *t
 	return rc ? rc : o->format->model->image_put(o, l->index, &now, e);
 }
 
+/* All of it lies in memory while the format looks at it. */
+static int apply_file(struct edit *ed, struct unit *u, const struct leaf *l, struct store *text, struct err *e)
+{
+	struct source *now = NULL;
+	struct buf b = { 0 };
+	struct object *o;
+	int rc = store_text(text, LIMIT_DECODED, &b, e);
+
+	rc = rc ? rc : edit_object(ed, u, &o, e);
+	if (!rc) {
+		now = src_memory(b.p, b.len);
+		rc = now ? o->format->model->file_put(o, l->arg, l->index, now, e) : err_nomem(e);
+	}
+	src_put(now);
+	buf_free(&b);
+	return rc;
+}
+
 static int apply_text(struct edit *ed, struct unit *u, const struct leaf *l, struct store *text, struct err *e)
 {
 	bool yaml = l->kind == LEAF_SECTION_YAML || l->kind == LEAF_DOC;
@@ -171,33 +189,36 @@ static int apply_entry(struct edit *ed, struct unit *u, uint32_t kid, struct sto
 
 int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e)
 {
-	const struct leaf *l = node_leaf(n);
 	struct source *src;
+	struct leaf l;
 	struct unit *u;
 	int rc;
 
-	if (!l)
+	if (!node_leaf(n))
 		return apply_entry(ed, n.unit, n.local - 1, text, e);
-	u = apply_owner(n);
+	u = apply_owner(n, &l);
 	if (!u)
 		return err_set(e, EIO, "the companion is gone");
-	switch (l->kind) {
+	switch (l.kind) {
 	case LEAF_WHOLE:
 		rc = edit_resize_unit(ed, u, store_size(text), &src, e);
 		return rc ? rc : put_bytes(src, text, e);
 	case LEAF_SECTION_RAW:
 	case LEAF_GAP:
-		return apply_part(ed, u, l, text, e);
+		return apply_part(ed, u, &l, text, e);
+	case LEAF_FILE:
+		return apply_file(ed, u, &l, text, e);
 	default:
-		return apply_text(ed, u, l, text, e);
+		return apply_text(ed, u, &l, text, e);
 	}
 }
 
-struct unit *apply_owner(struct node n)
+struct unit *apply_owner(struct node n, struct leaf *there)
 {
 	const struct leaf *l = node_leaf(n);
+	struct leaf found;
 
-	return l && l->role ? unit_mate(n.unit->tree, n.unit, l->role) : n.unit;
+	return l ? unit_of_leaf(n.unit->tree, n.unit, l, there ? there : &found) : n.unit;
 }
 
 bool apply_repeats(struct node n)
@@ -209,24 +230,44 @@ bool apply_repeats(struct node n)
 	return l && l->kind != LEAF_PNG && l->kind != LEAF_WHOLE && !(l->kind == LEAF_DOC && l->arg == DOC_HEADER);
 }
 
+/* Whether the format can write this very part, as the tables tell. */
+static bool can_put(struct tree *t, struct unit *u, unsigned part, uint32_t index)
+{
+	const struct model_ops *m = u->format->model;
+	struct cached *hold;
+	struct object *o;
+	bool can;
+
+	if (!m->can_put)
+		return true;
+	if (unit_object(t, u, &hold, &o, NULL))
+		return false;
+	can = m->can_put(o, part, index);
+	cached_put(hold);
+	return can;
+}
+
 bool node_writable(struct tree *t, struct node n)
 {
-	const struct leaf *l = node_leaf(n);
 	const struct model_ops *m;
+	struct leaf l;
 	struct unit *u;
 
 	if (!t->writable || (!n.scratch && node_is_dir(n)))
 		return false;
-	if (n.scratch || !l)
+	if (n.scratch || !node_leaf(n))
 		return true;
-	u = apply_owner(n);
+	u = apply_owner(n, &l);
 	m = u ? u->format->model : NULL;
-	switch (l->kind) {
+	if (!u || !archive_writable(t->file[u->file].archive, NULL))
+		return false;
+	switch (l.kind) {
 	case LEAF_MTL:
 	case LEAF_ERRORS: return false;
-	case LEAF_OBJ: return m && m->mesh_put;
-	case LEAF_WEIGHTS: return m && m->weights_put;
-	case LEAF_PNG: return m && m->image_put;
-	default: return u;
+	case LEAF_OBJ: return m && m->mesh_put && can_put(t, u, PART_MESH, l.index);
+	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l.index);
+	case LEAF_PNG: return m && m->image_put && can_put(t, u, PART_IMAGE, l.index);
+	case LEAF_FILE: return m && m->file_put;
+	default: return true;
 	}
 }

@@ -25,18 +25,14 @@ static int put_back(struct save *s, struct err *e)
 {
 	const struct before *b = s->before;
 	struct plan *plan;
-	struct object *o;
 	int rc;
 
 	if (!b || !b->set || b->commits != s->t->commits)
 		return 0;
-	rc = edit_object(s->ed, s->n.unit, &o, e);     /* opens the file's plan */
-	plan = edit_plan(s->ed, b->file);
+	rc = edit_open(s->ed, b->file, &plan, e);
 	if (rc)
 		return rc;
-	if (plan)
-		rc = edit_lay(plan, &b->plan);
-	edit_reopen(s->ed);
+	rc = edit_lay(plan, &b->plan);
 	return rc ? err_set(e, -rc, "%s", strerror(-rc)) : 0;
 }
 
@@ -109,7 +105,7 @@ static int check_repeat(struct save *s, struct err *e)
 
 static int check(struct save *s, struct err *e)
 {
-	struct unit *owner = apply_owner(s->n);
+	struct unit *owner = apply_owner(s->n, NULL);
 	int rc;
 
 	edit_reopen(s->ed);

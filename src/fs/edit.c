@@ -85,6 +85,14 @@ struct plan *edit_plan(struct edit *ed, unsigned file)
 	return ed->file[file].plan;
 }
 
+int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e)
+{
+	int rc = open_file(ed, file, e);
+
+	*plan = ed->file[file].plan;
+	return rc;
+}
+
 int edit_lay(struct plan *to, const struct plan *from)
 {
 	int rc = 0;
@@ -303,6 +311,22 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 	return src;
 }
 
+static int find(const struct surroundings *s, const struct want *w, struct source **out, uint32_t *link,
+		struct err *e)
+{
+	const struct level *l = level_of(s);
+	struct level *found;
+	struct unit *u;
+	int rc = unit_find(l->unit->tree, l->unit, w, &u, e);
+
+	rc = rc ? rc : open_level(l->edit, u, &found, e);
+	if (rc)
+		return rc;
+	*out = src_ref(found->src);
+	*link = u->id;
+	return 0;
+}
+
 static void say(const struct surroundings *s, const char *text)
 {
 	edit_say(level_of(s)->edit, text);
@@ -419,13 +443,17 @@ static int list_entries(struct level *l, struct err *e)
 static int check_format(const struct level *l, struct err *e)
 {
 	uint8_t room[PROBE_MOST];
+	char name[NODE_NAME_MAX] = "";
 	struct probe p = {
-		.name = l->up ? "" : l->edit->tree->name, .within = l->up ? l->up->unit->format : NULL,
+		.name = name, .within = l->up ? l->up->unit->format : NULL,
 		.index = l->unit->index, .size = l->src->size, .src = l->src, .room = room
 	};
 	struct err why = { 0 };
-	const struct format *f = format_detect(&p, &why);
+	const struct format *f;
 
+	if (!l->up)
+		unit_name(l->unit, name);
+	f = format_detect(&p, &why);
 	if (why.code) {
 		if (e)
 			*e = why;
@@ -487,7 +515,7 @@ static int open_level(struct edit *ed, struct unit *u, struct level **out, struc
 		return err_nomem(e);
 	*l = (struct level){
 		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
-			    .say = say, .grow = ed->tree->grow },
+			    .find = find, .say = say, .grow = ed->tree->grow },
 		.edit = ed, .unit = u,
 	};
 	rc = open_source(l, e);

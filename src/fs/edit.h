@@ -26,6 +26,8 @@ int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct sour
 
 /* The plan for one of the tree's files; NULL when the edit has not opened it. */
 struct plan *edit_plan(struct edit *ed, unsigned file);
+/* The same, opened when it was not. */
+int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e);
 /* Writes into a plan what another one writes; 0 or a negative errno. */
 int edit_lay(struct plan *to, const struct plan *from);
 /* Whether the edit, once settled, changes a file. */

@@ -43,6 +43,7 @@ int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, stru
 	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
 	struct err why = { 0 }, line;
 	const struct format *f;
+	bool opens;
 
 	kid->bare = false;
 	if (!kid->entry.size) {
@@ -57,7 +58,8 @@ int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, stru
 		err_set(&line, why.code, "entry %u: %.200s", i, why.text);
 		unit_note(t, u, line.text);
 	}
-	kid->format = format_opens(f) && u->depth + 1u < LIMIT_NESTING ? f : NULL;
+	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL);
+	kid->format = opens ? f : NULL;
 	kid->ext = kid->format ? f->ext : plain_ext(f, &p);
 	src_put(p.src);
 	return 0;
@@ -178,6 +180,19 @@ void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[
 	add_text(&to, u->kids[i].ext);
 }
 
+void unit_name(const struct unit *u, char name[NODE_NAME_MAX])
+{
+	const struct tree *t = u->tree;
+	struct name to = { name, 0 };
+	const char *slash = t->file[u->file].path ? strrchr(t->file[u->file].path, '/') : NULL;
+
+	*name = 0;
+	if (u->id && !tree_is_file(t, u))
+		kid_name(t, unit_at(t, u->parent), u->index, name);
+	else
+		add_text(&to, slash ? slash + 1 : t->name);
+}
+
 /* ---- models ---- */
 
 struct list {
@@ -240,6 +255,21 @@ static void add_documents(struct list *l, const struct object *o)
 			add(l, LEAF_TOP, LEAF_SECTION_YAML, s, 0, 0);
 }
 
+/* The format's own files of a part, or of the object. */
+static void add_own(struct list *l, const struct object *o, unsigned dir, unsigned part, uint32_t i)
+{
+	for (unsigned k = 0; k < o->format->nown && !l->bad; k++) {
+		const struct own_file *own = &o->format->own[k];
+
+		if (own->part != part || own->from_link || (own->there && !own->there(o, i)))
+			continue;
+		if (own->bytes)
+			add(l, dir, LEAF_FILE, k, i, 0);
+		else
+			add(l, dir, LEAF_DOC, DOC_OWN + k, i, 0);
+	}
+}
+
 static void add_meshes(struct list *l, const struct object *o)
 {
 	const struct model_ops *m = o->format->model;
@@ -247,39 +277,102 @@ static void add_meshes(struct list *l, const struct object *o)
 	uint32_t n = begin_dir(l, dir) ? object_count(o, PART_MESH) : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++) {
+		bool shape = m->mesh && object_has(o, PART_MESH, i);
+
 		if (object_gone(o, PART_MESH, i))
 			continue;
-		if (m->mesh) {
+		if (shape) {
 			add(l, dir, LEAF_OBJ, 0, i, 0);
 			add(l, dir, LEAF_MTL, 0, i, 0);
 		}
 		if (o->format->docs & 1u << DOC_MESH)
 			add(l, dir, LEAF_DOC, DOC_MESH, i, 0);
-		if (m->mesh && m->skinned && m->skinned(o, i))
+		if (shape && m->skinned && m->skinned(o, i))
 			add(l, dir, LEAF_WEIGHTS, 0, i, 0);
+		add_own(l, o, dir, PART_MESH, i);
 	}
 }
 
-static void add_images(struct list *l, const struct object *o)
+static void add_images(struct list *l, const struct object *o, unsigned dir)
 {
-	uint32_t n = object_count(o, PART_IMAGE);
+	uint32_t n = dir == LEAF_TOP || begin_dir(l, dir) ? object_count(o, PART_IMAGE) : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++) {
 		if (object_gone(o, PART_IMAGE, i))
 			continue;
-		add(l, LEAF_TOP, LEAF_PNG, 0, i, 0);
+		if (object_has(o, PART_IMAGE, i))
+			add(l, dir, LEAF_PNG, 0, i, 0);
 		if (o->format->docs & 1u << DOC_IMAGE)
-			add(l, LEAF_TOP, LEAF_DOC, DOC_IMAGE, i, 0);
+			add(l, dir, LEAF_DOC, DOC_IMAGE, i, 0);
+		add_own(l, o, dir, PART_IMAGE, i);
 	}
 }
 
-static void add_clips(struct list *l, const struct object *o)
+static void add_clips(struct list *l, const struct object *o, unsigned dir)
 {
-	uint32_t n = begin_dir(l, LEAF_DIR_CLIPS) ? object_count(o, PART_CLIP) : 0;
+	uint32_t n = begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++)
 		if (!object_gone(o, PART_CLIP, i))
-			add(l, LEAF_DIR_CLIPS, LEAF_DOC, DOC_CLIP, i, 0);
+			add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
+}
+
+/* ---- what lies in other files ---- */
+
+/* The units of the files that the object found, and which of them hold its pictures. */
+static int keep_links(struct unit *u, const struct object *o, struct err *e)
+{
+	const struct model_ops *m = o->format->model;
+	uint32_t n = m && m->image_link ? object_count(o, PART_IMAGE) : 0, link, image;
+
+	if (o->nlinks) {
+		u->links = calloc(o->nlinks, sizeof *u->links);
+		if (!u->links)
+			return err_nomem(e);
+		u->nlinks = o->nlinks;
+		for (uint32_t i = 0; i < o->nlinks; i++)
+			u->links[i] = o->links[i].src ? o->links[i].unit : 0;
+	}
+	if (!n || !u->nlinks)
+		return 0;
+	u->pictures = calloc(n, sizeof *u->pictures);
+	if (!u->pictures)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < n; i++)
+		if (m->image_link(o, i, &link, &image) && link < u->nlinks && u->links[link])
+			u->pictures[u->npictures++] = (struct picture){ i, u->links[link], image };
+	return 0;
+}
+
+static int keep_clip_names(struct unit *u, const struct object *o, struct err *e)
+{
+	const struct model_ops *m = o->format->model;
+	uint32_t n = m && m->part_name ? object_count(o, PART_CLIP) : 0;
+
+	if (!n)
+		return 0;
+	u->clip_name = calloc(n, sizeof *u->clip_name);
+	if (!u->clip_name)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < n; i++)
+		m->part_name(o, PART_CLIP, i, u->clip_name[i]);
+	u->nclips = n;
+	return 0;
+}
+
+static void add_linked(struct list *l, struct unit *u, const struct picture *p)
+{
+	const struct format *f = u->format;
+	struct leaf there;
+
+	for (unsigned k = 0; k < f->nown; k++) {
+		struct leaf file = { .index = p->number, .kind = LEAF_FILE, .arg = (uint8_t)k, .role = LEAF_LINKED };
+
+		if (f->own[k].from_link && unit_of_leaf(u->tree, u, &file, &there))
+			add(l, LEAF_DIR_TEXTURES, LEAF_FILE, k, p->number, LEAF_LINKED);
+	}
+	if (unit_of_leaf(u->tree, u, &(struct leaf){ .index = p->number, .kind = LEAF_PNG, .role = LEAF_LINKED }, &there))
+		add(l, LEAF_DIR_TEXTURES, LEAF_PNG, 0, p->number, LEAF_LINKED);
 }
 
 /* What a companion shows as `kind`, shown here too. */
@@ -339,34 +432,59 @@ static int add_raw(struct list *l, struct unit *u, struct object *o, struct err 
 	return rc == -ENOMEM ? err_nomem(e) : rc;
 }
 
+/* What lies in the unit's own directory, up to the folders. */
+static void add_top(struct list *l, const struct object *o)
+{
+	const struct format *f = o->format;
+
+	add_documents(l, o);
+	add_own(l, o, LEAF_TOP, PART_OBJECT, 0);
+	if (f->docs & 1u << DOC_SKELETON && (f->role != ROLE_MODEL || object_count(o, PART_BONE)))
+		add(l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
+	add_dir(l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
+	if (f->whole_obj) {
+		add(l, LEAF_TOP, LEAF_OBJ, 0, MESH_WHOLE, 0);
+		add(l, LEAF_TOP, LEAF_MTL, 0, MESH_WHOLE, 0);
+	}
+	if (f->role != ROLE_MODEL)
+		add_images(l, o, LEAF_TOP);
+}
+
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
 	struct list l = { 0 };
 	const struct container_ops *c = u->format->container;
 	struct unit *bones = unit_mate(t, u, ROLE_SKELETON), *textures = unit_mate(t, u, ROLE_TEXTURES);
 	struct unit *pack = unit_mate(t, u, ROLE_ANIMATIONS);
-	int rc;
+	bool model = u->format->role == ROLE_MODEL;
+	unsigned clips = model ? LEAF_DIR_ANIMATIONS : LEAF_DIR_CLIPS;
+	int rc = keep_links(u, o, e);
 
-	if (o->variant && !c) {
-		add_documents(&l, o);
-		add_dir(&l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
-		if (o->format->docs & 1u << DOC_SKELETON)
-			add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
-		add_images(&l, o);
-	}
+	rc = rc ? rc : keep_clip_names(u, o, e);
+	if (o->variant && !c)
+		add_top(&l, o);
 	if (mate_has(bones, LEAF_DOC, DOC_SKELETON))
 		add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
-	add_dir(&l, mate_has(textures, LEAF_PNG, 0), LEAF_DIR_TEXTURES);
-	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP), LEAF_DIR_ANIMATIONS);
-	add_dir(&l, object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
+	add_dir(&l, u->npictures || mate_has(textures, LEAF_PNG, 0) || (model && object_count(o, PART_IMAGE)),
+		LEAF_DIR_TEXTURES);
+	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
+	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
 	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
 	add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
 
 	add_meshes(&l, o);
-	add_from_mate(&l, textures, LEAF_PNG, 0, LEAF_DIR_TEXTURES, ROLE_TEXTURES);
-	add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, LEAF_DIR_ANIMATIONS, ROLE_ANIMATIONS);
-	add_clips(&l, o);
-	rc = add_raw(&l, u, o, e);
+	if (u->npictures && begin_dir(&l, LEAF_DIR_TEXTURES))
+		for (uint32_t i = 0; i < u->npictures; i++)
+			add_linked(&l, u, &u->pictures[i]);
+	else if (textures)
+		add_from_mate(&l, textures, LEAF_PNG, 0, LEAF_DIR_TEXTURES, ROLE_TEXTURES);
+	else if (model && !(o->format->model && o->format->model->image_link))
+		add_images(&l, o, LEAF_DIR_TEXTURES);
+	if (pack)
+		add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, LEAF_DIR_ANIMATIONS, ROLE_ANIMATIONS);
+	else
+		add_clips(&l, o, clips);
+	rc = rc ? rc : add_raw(&l, u, o, e);
 	if (l.bad || rc) {
 		free(l.v);
 		return rc ? rc : err_nomem(e);
@@ -384,13 +502,39 @@ const char *const leaf_dir_names[] = {
 	[LEAF_DIR_ANIMATIONS] = "animations", [LEAF_DIR_CLIPS] = "clips", [LEAF_DIR_RAW] = "raw",
 };
 
-static void doc_name(const struct leaf *l, struct name *to)
+static void clip_name(const struct unit *u, const struct leaf *l, struct name *to)
+{
+	if (!l->role && l->index < u->nclips)
+		add_text(to, u->clip_name[l->index]);
+	else
+		add_number(to, l->index, 3);
+}
+
+static void own_name(const struct unit *u, unsigned k, uint32_t index, struct name *to)
+{
+	const struct own_file *own = &u->format->own[k];
+	char *dot;
+
+	if (own->stem) {
+		unit_name(u, to->p);
+		dot = strrchr(to->p, '.');
+		to->n = dot ? (size_t)(dot - to->p) : strlen(to->p);
+		to->p[to->n] = 0;
+	} else if (own->part != PART_OBJECT) {
+		add_number(to, index, 1);
+	}
+	add_text(to, own->name);
+}
+
+static void doc_name(const struct unit *u, const struct leaf *l, struct name *to)
 {
 	switch (l->arg) {
 	case DOC_HEADER: add_text(to, "header.yaml"); return;
 	case DOC_SKELETON: add_text(to, "skeleton.yaml"); return;
-	case DOC_CLIP: add_number(to, l->index, 3); break;
-	default: add_number(to, l->index, 1);
+	case DOC_CLIP: clip_name(u, l, to); break;
+	case DOC_MESH:
+	case DOC_IMAGE: add_number(to, l->index, 1); break;
+	default: own_name(u, l->arg - DOC_OWN, l->index, to); return;
 	}
 	add_text(to, ".yaml");
 }
@@ -403,10 +547,13 @@ static void gap_name(const struct gap *g, struct name *to)
 	add_text(to, text);
 }
 
-/* "12" and what follows. */
+/* "12" and what follows; a mesh that is all of the model is "model". */
 static void numbered_name(const struct leaf *l, const char *rest, struct name *to)
 {
-	add_number(to, l->index, 1);
+	if (l->index == MESH_WHOLE)
+		add_text(to, "model");
+	else
+		add_number(to, l->index, 1);
 	add_text(to, rest);
 }
 
@@ -417,11 +564,12 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	switch (l->kind) {
 	case LEAF_DIR: add_text(&to, leaf_dir_names[l->arg]); break;
 	case LEAF_SECTION_YAML: add_text(&to, u->variant->sections[l->arg].yaml); break;
-	case LEAF_DOC: doc_name(l, &to); break;
+	case LEAF_DOC: doc_name(u, l, &to); break;
 	case LEAF_OBJ: numbered_name(l, ".obj", &to); break;
 	case LEAF_MTL: numbered_name(l, ".mtl", &to); break;
 	case LEAF_WEIGHTS: numbered_name(l, ".weights.yaml", &to); break;
 	case LEAF_PNG: numbered_name(l, ".png", &to); break;
+	case LEAF_FILE: own_name(u, l->arg, l->index, &to); break;
 	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, u->format->ext); break;
 	case LEAF_SECTION_RAW: add_text(&to, u->variant->sections[l->arg].name); add_text(&to, ".bin"); break;
 	case LEAF_GAP: gap_name(&u->gaps[l->index], &to); break;
@@ -447,17 +595,27 @@ struct range leaf_range(const struct unit *u, uint32_t first, unsigned dir)
 	return r;
 }
 
-static bool numbered(const struct leaf *l)
+static bool numbered(const struct unit *u, const struct leaf *l)
 {
-	return l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG ||
-	       (l->kind == LEAF_DOC && (l->arg == DOC_MESH || l->arg == DOC_IMAGE || l->arg == DOC_CLIP));
+	switch (l->kind) {
+	case LEAF_OBJ:
+	case LEAF_MTL:
+	case LEAF_WEIGHTS:
+	case LEAF_PNG: return l->index != MESH_WHOLE;
+	case LEAF_FILE: return u->format->own[l->arg].part != PART_OBJECT;
+	case LEAF_DOC: break;
+	default: return false;
+	}
+	if (l->arg >= DOC_OWN)
+		return u->format->own[l->arg - DOC_OWN].part != PART_OBJECT;
+	return l->arg == DOC_MESH || l->arg == DOC_IMAGE || (l->arg == DOC_CLIP && (l->role || !u->clip_name));
 }
 
 struct range leaf_numbered(const struct unit *u, struct range r)
 {
-	while (r.first < r.end && !numbered(&u->leaves[r.first]))
+	while (r.first < r.end && !numbered(u, &u->leaves[r.first]))
 		r.first++;
-	while (r.first < r.end && !numbered(&u->leaves[r.end - 1]))
+	while (r.first < r.end && !numbered(u, &u->leaves[r.end - 1]))
 		r.end--;
 	return r;
 }
@@ -473,4 +631,15 @@ uint32_t leaf_by_number(const struct unit *u, struct range run, uint32_t number)
 			run.end = mid;
 	}
 	return run.first;
+}
+
+const struct leaf *leaf_find(const struct unit *u, unsigned kind, unsigned arg, uint32_t index)
+{
+	for (uint32_t i = 0; i < u->nleaves; i++) {
+		const struct leaf *l = &u->leaves[i];
+
+		if (l->kind == kind && l->arg == arg && l->index == index && !l->role)
+			return l;
+	}
+	return NULL;
 }

@@ -382,6 +382,7 @@ static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, 
 	u->leaves = NULL;
 	u->gaps = NULL;
 	u->nleaves = u->ngaps = 0;
+	unit_forget_links(u);
 	u->variant = o->variant;
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
 		unit_find_pack_behind(r->t, u);
@@ -469,6 +470,17 @@ static void refresh_unit(struct refresh *r, struct unit *u)
 		tell_unit(r, u);               /* there are other numbers */
 }
 
+static bool has_touched_mate(const struct tree *t, const struct unit *u)
+{
+	for (unsigned role = 0; role < ROLE_COUNT; role++)
+		if (u->mate[role] && unit_at(t, u->mate[role])->touched)
+			return true;
+	for (uint32_t i = 0; i < u->nlinks; i++)
+		if (u->links[i] && unit_at(t, u->links[i])->touched)
+			return true;
+	return false;
+}
+
 /* Who shows a changed companion's files shows them anew, even if it was read before the companion was. */
 static void refresh_mates(struct refresh *r)
 {
@@ -477,12 +489,10 @@ static void refresh_mates(struct refresh *r)
 	for (uint32_t i = 0; i < n; i++) {
 		struct unit *u = unit_at(r->t, i);
 
-		for (unsigned role = 0; role < ROLE_COUNT && !u->dead; role++)
-			if (u->mate[role] && unit_at(r->t, u->mate[role])->touched) {
-				u->touched = false;
-				refresh_unit(r, u);
-				break;
-			}
+		if (!u->dead && has_touched_mate(r->t, u)) {
+			u->touched = false;
+			refresh_unit(r, u);
+		}
 	}
 }
 

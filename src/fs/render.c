@@ -50,24 +50,31 @@ int unit_object(struct tree *t, struct unit *u, struct cached **hold, struct obj
 
 struct job { struct tree *t; struct unit *u; const struct leaf *l; };
 
-/* A picture of the bank beside the model; -1 when it is not there. */
-static int32_t known_image(const struct unit *bank, int32_t image)
+/* A picture that the model's textures/ shows; -1 when it is not there. */
+static int32_t known_image(const struct unit *u, int32_t image)
 {
-	struct range run;
-	uint32_t i;
+	struct range r = { 0 };
 
-	if (!bank || image < 0)
+	for (uint32_t i = 0; i < u->nleaves; i++)
+		if (u->leaves[i].kind == LEAF_DIR && u->leaves[i].arg == LEAF_DIR_TEXTURES)
+			r = leaf_range(u, u->leaves[i].index, LEAF_DIR_TEXTURES);
+	if (image < 0 || r.first == r.end)
 		return -1;
-	run = leaf_numbered(bank, leaf_range(bank, 0, LEAF_TOP));
-	i = leaf_by_number(bank, run, (uint32_t)image);
-	return i < run.end && bank->leaves[i].kind == LEAF_PNG && bank->leaves[i].index == (uint32_t)image ? image : -1;
+	for (r.first = leaf_by_number(u, r, (uint32_t)image); r.first < r.end; r.first++) {
+		const struct leaf *l = &u->leaves[r.first];
+
+		if (l->index != (uint32_t)image)
+			break;
+		if (l->kind == LEAF_PNG)
+			return image;
+	}
+	return -1;
 }
 
 /* The material of every part that has faces; the others' stay nameless. */
 static int part_materials(struct job *j, struct object *o, const struct geo_mesh *m, struct arena *a,
 			  struct geo_material **out, struct err *e)
 {
-	const struct unit *bank = unit_mate(j->t, j->u, ROLE_TEXTURES);
 	struct geo_material *v = arena_alloc(a, m->nparts + 1, sizeof *v);
 	int rc = 0;
 
@@ -78,7 +85,7 @@ static int part_materials(struct job *j, struct object *o, const struct geo_mesh
 		if (m->parts[i].material < 0 || !m->parts[i].nfaces || !o->format->model->material)
 			continue;
 		rc = o->format->model->material(o, (uint32_t)m->parts[i].material, &v[i], a, e);
-		v[i].image = known_image(bank, v[i].image);
+		v[i].image = known_image(j->u, v[i].image);
 	}
 	*out = v;
 	return rc;
@@ -226,14 +233,18 @@ static void note_failure(struct tree *t, struct unit *u, const struct leaf *l, c
 int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e)
 {
 	/* A companion's file is made once, whichever directory asks. */
-	struct unit *owner = l->role ? unit_mate(t, u, l->role) : u;
-	struct job j = { t, owner, l };
-	struct cache_key key = { .index = l->index, .kind = l->kind, .arg = l->arg };
+	struct leaf there;
+	struct unit *owner = unit_of_leaf(t, u, l, &there);
+	struct job j = { t, owner, &there };
+	struct cache_key key = { 0 };
 	struct err why = { 0 };
 	int rc;
 
 	if (!owner)
 		return err_set(e, EIO, "the companion is gone");
+	key.index = there.index;
+	key.kind = there.kind;
+	key.arg = there.arg;
 	key.unit = owner->id;
 	key.gen = atomic_load(&owner->gen);
 	rc = cache_get(t->cache, &key, &text_maker, &j, out, &why);
@@ -243,7 +254,7 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 	}
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		atomic_store_explicit(&l->size, SIZE_FAILED, memory_order_release);
-		note_failure(t, owner, l, why.text);
+		note_failure(t, owner, &there, why.text);
 		if (owner != u)
 			note_failure(t, u, l, why.text);
 	}
@@ -271,6 +282,27 @@ static int section_source(struct tree *t, struct unit *u, unsigned s, struct sou
 	return *out ? 0 : err_nomem(e);
 }
 
+/* Bytes that the format makes of its own. */
+static int file_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e)
+{
+	struct leaf there;
+	struct unit *owner = unit_of_leaf(t, u, l, &there);
+	struct err why = { 0 };
+	struct cached *hold;
+	struct object *o;
+	int rc = owner ? unit_object(t, owner, &hold, &o, e) : err_set(e, EIO, "the companion is gone");
+
+	if (rc)
+		return rc;
+	rc = o->format->model->file(o, there.arg, there.index, out, &why);
+	cached_put(hold);
+	if (rc == -EBADMSG || rc == -EFBIG)
+		unit_note(t, owner, why.text);
+	if (rc && e)
+		*e = why;
+	return rc == -ENOENT ? -EIO : rc;
+}
+
 int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e)
 {
 	const struct gap *g;
@@ -279,6 +311,8 @@ int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct sou
 	case LEAF_WHOLE:
 		*out = src_ref(u->src);
 		return 0;
+	case LEAF_FILE:
+		return file_source(t, u, l, out, e);
 	case LEAF_SECTION_RAW:
 		return section_source(t, u, l->arg, out, e);
 	case LEAF_GAP:
@@ -300,7 +334,7 @@ void unit_check(struct tree *t, struct unit *u)
 		struct leaf *l = &u->leaves[i];
 		struct cached *text;
 		bool decodes = l->kind == LEAF_OBJ || l->kind == LEAF_PNG ||
-			       (l->kind == LEAF_DOC && l->arg == DOC_CLIP);
+			       (l->kind == LEAF_DOC && (l->arg == DOC_CLIP || l->arg >= DOC_OWN));
 
 		if (decodes && !l->role && atomic_load(&l->size) == SIZE_UNKNOWN && !render_leaf(t, u, l, &text, NULL))
 			cached_put(text);

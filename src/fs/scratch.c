@@ -315,6 +315,16 @@ void scratch_accept(struct tree *t, struct node n)
 
 /* ---- which names may be ---- */
 
+static bool is_extension_of(const struct format *f, const char *ext)
+{
+	if (f->ext && !strcasecmp(ext, f->ext))
+		return true;
+	for (unsigned k = 0; k < f->nown; k++)
+		if (!strcasecmp(ext, strrchr(f->own[k].name, '.') + 1))
+			return true;
+	return false;
+}
+
 /* Extensions of views, wherever they stand: a file dropped into the wrong directory would be lost as well. */
 static bool is_view_extension(const char *ext)
 {
@@ -324,7 +334,7 @@ static bool is_view_extension(const char *ext)
 		if (!strcasecmp(ext, views[i]))
 			return true;
 	for (const struct format *const *f = formats; *f; f++)
-		if ((*f)->ext && !strcasecmp(ext, (*f)->ext))
+		if (is_extension_of(*f, ext))
 			return true;
 	return false;
 }

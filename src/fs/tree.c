@@ -42,7 +42,7 @@ static void hold(void *ctx)
 	t->held = true;
 }
 
-static _Thread_local unsigned inside;          /* files this thread has begun to read, a bit each */
+static _Thread_local uint64_t inside;          /* files this thread has begun to read, a bit each */
 
 /* Before there are threads: a file is read while nobody commits to it, as it is now. */
 static void begin_alone(struct tree *t, unsigned file)
@@ -62,15 +62,15 @@ static void begin_alone(struct tree *t, unsigned file)
 		if (archive_read_begin(a, &changed, NULL))
 			return;
 	}
-	inside |= 1u << file;
+	inside |= UINT64_C(1) << file;
 }
 
 static void end_reading(struct tree *t)
 {
 	for (unsigned i = 0; inside; i++) {
-		if (inside & 1u << i)
+		if (inside & UINT64_C(1) << i)
 			archive_read_end(t->file[i].archive);
-		inside &= ~(1u << i);
+		inside &= ~(UINT64_C(1) << i);
 	}
 }
 
@@ -88,39 +88,49 @@ static int open_archive(struct tree *t, const char *path, unsigned file, struct 
 	return archive_open(path, &opt, &t->file[file].archive, e);
 }
 
-static bool find_beside(const struct tree *t, const char *ext, unsigned *file)
+static bool find_file(const struct tree *t, const char *path, unsigned *file)
 {
 	unsigned n = atomic_load(&t->nfiles);
 
-	for (*file = 1; *file < n && strcmp(t->file[*file].ext, ext); ++*file)
+	for (*file = 1; *file < n && strcmp(t->file[*file].path, path); ++*file)
 		;
 	return *file < n;
 }
 
 /* The next file; with the lock for that held. */
-static int open_beside(struct tree *t, const char *ext, unsigned file)
+static int open_next(struct tree *t, const char *path, unsigned file)
 {
-	char *path = file < TREE_FILES ? path_beside(t, ext) : NULL;
-	int rc = path && strcmp(path, t->path) ? open_archive(t, path, file, NULL) : -ENOENT;
+	char *own = file < TREE_FILES ? strdup(path) : NULL;
+	int rc = own && strcmp(path, t->path) ? open_archive(t, path, file, NULL) : -ENOENT;
 
-	if (!rc) {
-		t->file[file].ext = ext;
-		t->file[file].mtime = file_time(t, file);
-		atomic_store(&t->nfiles, file + 1);
+	if (rc) {
+		free(own);
+		return rc;
 	}
-	free(path);
+	t->file[file].path = own;
+	t->file[file].mtime = file_time(t, file);
+	atomic_store(&t->nfiles, file + 1);
+	return 0;
+}
+
+int tree_file_at(struct tree *t, const char *path, unsigned *file)
+{
+	int rc;
+
+	if (find_file(t, path, file))
+		return 0;
+	pthread_mutex_lock(&t->opening);
+	rc = find_file(t, path, file) ? 0 : open_next(t, path, *file);
+	pthread_mutex_unlock(&t->opening);
 	return rc;
 }
 
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file)
 {
-	int rc;
+	char *path = path_beside(t, ext);
+	int rc = path ? tree_file_at(t, path, file) : -ENOENT;
 
-	if (find_beside(t, ext, file))
-		return 0;
-	pthread_mutex_lock(&t->opening);
-	rc = find_beside(t, ext, file) ? 0 : open_beside(t, ext, *file);
-	pthread_mutex_unlock(&t->opening);
+	free(path);
 	return rc;
 }
 
@@ -150,7 +160,7 @@ static void why_unknown(struct probe *p, struct err *e)
 	err_set(e, EINVAL, "no format modelfs knows%s%s", first.code ? ": " : "", first.text);
 }
 
-static const struct format *recognise(struct source *src, const char *name, struct err *e)
+const struct format *tree_recognise(struct source *src, const char *name, struct err *e)
 {
 	uint8_t room[PROBE_MOST];
 	struct err why = { 0 };
@@ -161,6 +171,8 @@ static const struct format *recognise(struct source *src, const char *name, stru
 		err_set(e, why.code, "%s", why.text);
 	else if (!format_opens(f))
 		why_unknown(&p, e);
+	else if (format_refuses(f, src, e))
+		return NULL;
 	return format_opens(f) ? f : NULL;
 }
 
@@ -178,11 +190,12 @@ static int find_companions(struct tree *t, struct unit *root, struct err *e)
 			continue;
 		begin_alone(t, file);
 		src = archive_source(t->file[file].archive);
-		if (recognise(src, t->name, NULL) != *f)
+		if (tree_recognise(src, t->name, NULL) != *f)
 			continue;
 		rc = unit_new(t, *f, src, 0, 0, hash_name(root->hash, (*f)->ext), &mate, e);
 		if (!rc) {
 			mate->file = (uint8_t)file;
+			t->file[file].unit = mate->id;
 			root->mate[(*f)->role] = mate->id;
 		}
 	}
@@ -208,7 +221,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	}
 	begin_alone(t, 0);
 	src = archive_source(t->file[0].archive);
-	f = recognise(src, t->name, e);
+	f = tree_recognise(src, t->name, e);
 	if (!f)
 		return -EINVAL;
 	rc = unit_new(t, f, src, 0, 0, hash_name(0, ""), &root, e);
@@ -289,8 +302,10 @@ void tree_close(struct tree *t)
 		free_unit(unit_at(t, i));
 	for (uint32_t i = 0; i * UNIT_CHUNK < n; i++)
 		free(t->chunk[i]);
-	for (unsigned i = 0; i < t->nfiles; i++)
+	for (unsigned i = 0; i < t->nfiles; i++) {
 		archive_close(t->file[i].archive);
+		free(t->file[i].path);
+	}
 	while (t->times) {
 		struct kid_time *next = t->times->next;
 
@@ -349,7 +364,7 @@ static bool begin_reading(struct tree *t)
 
 	for (unsigned i = 0; i < n && !changed; i++)
 		if (!archive_read_begin(t->file[i].archive, &changed, NULL))
-			inside |= 1u << i;
+			inside |= UINT64_C(1) << i;
 	return !changed;
 }
 

@@ -66,6 +66,20 @@ static struct source *follow(const struct surroundings *s, unsigned k, struct er
 	return src;
 }
 
+static int find(const struct surroundings *s, const struct want *w, struct source **out, uint32_t *link,
+		struct err *e)
+{
+	const struct unit *u = (const struct unit *)s;
+	struct unit *found;
+	int rc = unit_find(u->tree, u, w, &found, e);
+
+	if (rc)
+		return rc;
+	*out = src_ref(found->src);
+	*link = found->id;
+	return 0;
+}
+
 /* ---- making units; with the lock held ---- */
 
 static int new_unit(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
@@ -83,6 +97,7 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	}
 	u = unit_at(t, id);
 	u->around.following = follow;
+	u->around.find = find;
 	u->around.padded = id && unit_at(t, parent)->format->container && unit_at(t, parent)->format->container->padded;
 	u->tree = t;
 	u->format = format;
@@ -205,6 +220,58 @@ struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role)
 	struct unit *mate = role && u->mate[role] ? unit_at(t, u->mate[role]) : NULL;
 
 	return mate && !unit_fill(t, mate, NULL) ? mate : NULL;
+}
+
+/* The leaf of a linked picture in the unit that holds it. */
+static bool find_linked(const struct unit *u, const struct unit *owner, const struct leaf *l, uint32_t image,
+			struct leaf *there)
+{
+	const struct leaf *found = NULL;
+
+	if (l->kind == LEAF_PNG) {
+		found = leaf_find(owner, LEAF_PNG, 0, image);
+	} else {
+		for (unsigned k = 0; k < owner->format->nown && !found; k++)
+			if (!strcmp(owner->format->own[k].name, u->format->own[l->arg].name))
+				found = leaf_find(owner, LEAF_FILE, k, 0);
+	}
+	if (found)
+		*there = *found;
+	return found;
+}
+
+static const struct picture *find_picture(const struct unit *u, uint32_t number)
+{
+	uint32_t first = 0, end = u->npictures;
+
+	while (first < end) {
+		uint32_t mid = first + (end - first) / 2;
+
+		if (u->pictures[mid].number == number)
+			return &u->pictures[mid];
+		if (u->pictures[mid].number < number)
+			first = mid + 1;
+		else
+			end = mid;
+	}
+	return NULL;
+}
+
+struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, struct leaf *there)
+{
+	const struct picture *p;
+	struct unit *owner;
+
+	if (l->role != LEAF_LINKED) {
+		*there = *l;
+		there->role = 0;
+		return l->role ? unit_mate(t, u, l->role) : u;
+	}
+	p = find_picture(u, l->index);
+	owner = p ? unit_at(t, p->unit) : NULL;
+	if (!owner || atomic_load(&owner->dead) || unit_fill(t, owner, NULL))
+		return NULL;
+	return find_linked(u, owner, l, p->image, there) ? owner : NULL;
 }
 
 /* ---- notes ---- */
@@ -340,6 +407,17 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 	return rc;
 }
 
+void unit_forget_links(struct unit *u)
+{
+	free(u->links);
+	free(u->pictures);
+	free(u->clip_name);
+	u->links = NULL;
+	u->pictures = NULL;
+	u->clip_name = NULL;
+	u->nlinks = u->npictures = u->nclips = 0;
+}
+
 /* Also what a filling that failed has left; nobody has seen it. */
 void unit_empty(struct unit *u)
 {
@@ -347,6 +425,7 @@ void unit_empty(struct unit *u)
 	free(u->leaves);
 	free(u->gaps);
 	free(u->number);
+	unit_forget_links(u);
 	u->number = NULL;
 	u->kids = NULL;
 	u->leaves = NULL;

@@ -21,8 +21,9 @@ enum leaf_kind {
 	LEAF_DIR,                              /* arg: enum leaf_dir; index: its first child */
 	LEAF_SECTION_YAML,                     /* arg: section */
 	LEAF_DOC,                              /* arg: enum doc_kind; index: mesh, image, clip */
-	LEAF_OBJ, LEAF_MTL, LEAF_WEIGHTS,      /* index: mesh */
+	LEAF_OBJ, LEAF_MTL, LEAF_WEIGHTS,      /* index: mesh, or MESH_WHOLE */
 	LEAF_PNG,                              /* index: image */
+	LEAF_FILE,                             /* arg: k of format->own, bytes; index: of the part */
 	LEAF_WHOLE,
 	LEAF_SECTION_RAW,                      /* arg: section */
 	LEAF_GAP,                              /* index: in unit->gaps */
@@ -38,16 +39,22 @@ struct leaf {
 	uint32_t index;
 	_Atomic uint32_t size;                 /* bytes + 1, or SIZE_UNKNOWN, SIZE_FAILED */
 	uint8_t dir;                           /* enum leaf_dir; the leaves of a directory follow each other */
-	/* role: where the contents come from; 0 the unit itself, else the companion of that role. */
+	/* role: where the contents come from; 0 the unit itself, else the companion of that role, or LEAF_LINKED. */
 	uint8_t kind : 5, role : 3;
 	uint8_t arg;
 };
 
+/* As the role of a leaf: it shows a picture that lies in another file, unit->pictures. */
+#define LEAF_LINKED 7u
+
 /* Whether it shows bytes of the archive as they are. */
 static inline bool leaf_is_bytes(const struct leaf *l)
 {
-	return l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP;
+	return l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP || l->kind == LEAF_FILE;
 }
+
+/* Picture `number` of a model is `image` of another unit. */
+struct picture { uint32_t number, unit, image; };
 
 struct gap { uint64_t at, size; };
 
@@ -76,6 +83,11 @@ struct unit {
 	uint32_t *number;                      /* of local i + 1, in node_id(); NULL: the locals themselves */
 	uint32_t numbers;                      /* the highest one given so far, once there are any */
 	uint32_t mate[ROLE_COUNT];             /* companions' units; 0: none */
+	/* Once READY: */
+	uint32_t *links, nlinks;               /* units that the object found by name; 0: it found none */
+	struct picture *pictures;              /* by number */
+	uint32_t npictures, nclips;
+	char (*clip_name)[PART_NAME_MAX];      /* of nclips, in place of their numbers; NULL: none have names */
 	struct note *notes;                    /* under tree->lock */
 	_Atomic uint32_t gen;                  /* grows whenever what the unit shows may have changed */
 	_Atomic int64_t mtime;                 /* of the last change, nanoseconds since 1970; 0: the archive's */
@@ -114,10 +126,11 @@ static inline struct timespec timespec_of(int64_t ns)
 #define UNIT_CHUNKS 16384u                     /* times UNIT_CHUNK: 4M units */
 
 /* Files on disc: SOURCE, and what lies beside a lone one. */
-#define TREE_FILES 8u
+#define TREE_FILES 64u
 struct tree_file {
 	struct archive *archive;
-	const char *ext;                       /* of a companion's name */
+	char *path;                            /* of a companion */
+	uint32_t unit;                         /* of all of it; 0: none, or SOURCE's own */
 	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
 };
 
@@ -179,10 +192,13 @@ void unit_note_refused(struct tree *t, struct unit *u, uint32_t local, const cha
 /* Takes back the line about a local; 0: all that tell of damage. Whether there was one. */
 bool unit_forget_notes(struct tree *t, struct unit *u, uint32_t local);
 bool unit_has_note(struct tree *t, struct unit *u, const char *text);
-void unit_empty(struct unit *u);                                       /* frees kids, leaves, gaps */
+void unit_empty(struct unit *u);                                       /* frees kids, leaves, gaps, links */
+void unit_forget_links(struct unit *u);                                /* and names of clips */
 uint64_t hash_name(uint64_t parent, const char *name);
 /* The companion of that role, filled; NULL when there is none or it cannot be. */
 struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
+/* Whose bytes a leaf shows, and which leaf of it that is; NULL: it is gone. */
+struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, struct leaf *there);
 
 /* node.c */
 /* When a plain entry was written; 0: not since the tree was opened. */
@@ -194,6 +210,14 @@ bool node_is_dir(struct node n);
 int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
 /* The number of the file beside a lone SOURCE with this extension, opened when it is there; -ENOENT. */
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
+/* The same of a path, which is what realpath() gives. */
+int tree_file_at(struct tree *t, const char *path, unsigned *file);
+/* What the bytes of a file of its own are. NULL: nothing that opens. */
+const struct format *tree_recognise(struct source *src, const char *name, struct err *e);
+
+/* find.c */
+/* A file that a unit's object asks for; -ENOENT. */
+int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e);
 /* Whether a unit's entry is a file of its own. */
 bool tree_is_file(const struct tree *t, const struct unit *u);
 
@@ -203,6 +227,10 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 /* What entry i is, and its extension. room: PROBE_MOST bytes. */
 int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e);
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
+/* The name of a unit's entry or file. */
+void unit_name(const struct unit *u, char name[NODE_NAME_MAX]);
+/* The leaf of that kind, arg and index that a filled unit has of its own; NULL. */
+const struct leaf *leaf_find(const struct unit *u, unsigned kind, unsigned arg, uint32_t index);
 extern const char *const leaf_dir_names[];     /* by enum leaf_dir; NULL for LEAF_TOP */
 #define ERRORS_NAME "errors.txt"
 /* Leaves [first, end) of a unit. */

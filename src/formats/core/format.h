@@ -93,7 +93,7 @@ struct own_file {
 	/* From the tables; NULL: always. */
 	bool (*there)(const struct object *, uint32_t index);
 };
-#define OWN_MOST 8u
+#define LIMIT_LINKS 4096u
 
 /* One line of errors.txt. */
 struct fault {
@@ -171,6 +171,7 @@ void object_fault(struct object *o, unsigned part, uint32_t index, bool gone, co
 const struct fault *object_find_fault(const struct object *o, unsigned part, uint32_t index);
 bool object_gone(const struct object *o, unsigned part, uint32_t index);
 uint32_t object_count(const struct object *o, unsigned part);
+bool object_has(const struct object *o, unsigned part, uint32_t index);        /* model_ops.has */
 /* Where section s lies; size 0 when it has no bytes. */
 struct span object_section(const struct object *o, unsigned s);
 struct source *object_part(const struct object *o, unsigned part);     /* src or behind; may be NULL */
@@ -228,7 +229,7 @@ struct model_ops {
 	bool (*image_link)(const struct object *, uint32_t i, uint32_t *link, uint32_t *image);
 	/* The name of a part's file without extension (a clip's); "" or NULL: its number. */
 	void (*part_name)(const struct object *, unsigned part, uint32_t index, char name[PART_NAME_MAX]);
-	/* Bytes of format->own[k], a source with one reference; and new bytes of it. */
+	/* Bytes of format->own[k], a source with one reference; and new bytes of it, which may be of another size. */
 	int (*file)(struct object *, unsigned k, uint32_t index, struct source **out, struct err *);
 	int (*file_put)(struct object *, unsigned k, uint32_t index, struct source *now, struct err *);
 	/* Decodes everything, encodes it again and compares with the bytes; EILSEQ and the first difference. */
@@ -330,6 +331,8 @@ extern const struct format *const formats[];   /* generated from src/formats/mes
 const struct format *format_named(const char *name);
 /* The highest bid, or NULL. p->head and p->n are filled in here. */
 const struct format *format_detect(struct probe *p, struct err *e);
+/* A strict format: why the bytes are no such thing all the same (EBADMSG), or what else went wrong; 0: they are. */
+int format_refuses(const struct format *f, struct source *src, struct err *e);
 /* Whether entries of this format are directories. */
 static inline bool format_opens(const struct format *f)
 {

@@ -87,6 +87,9 @@ void object_close(struct object *o)
 		return;
 	src_put(o->src);
 	src_put(o->behind);
+	for (uint32_t i = 0; i < o->nlinks; i++)
+		src_put(o->links[i].src);
+	free(o->links);
 	while (o->faults) {
 		struct fault *next = o->faults->next;
 
@@ -95,6 +98,48 @@ void object_close(struct object *o)
 	}
 	arena_free(&o->arena);
 	free(o);
+}
+
+int format_refuses(const struct format *f, struct source *src, struct err *e)
+{
+	const struct fault *fault;
+	struct object *o;
+	int rc = f->strict ? object_open(f, src, NULL, &o, e) : 0;
+
+	if (rc || !f->strict)
+		return rc;
+	fault = object_find_fault(o, PART_OBJECT, 0);
+	if (fault)
+		rc = err_set(e, EBADMSG, "%s", fault->text);
+	object_close(o);
+	return rc;
+}
+
+/* ---- files it belongs with ---- */
+
+int object_link(struct object *o, const struct want *w, uint32_t *n, struct err *e)
+{
+	struct link *v, found = { 0 };
+	int rc = -ENOENT;
+
+	if (o->nlinks == LIMIT_LINKS)
+		return err_set(e, EFBIG, "more than %u files belong to it", LIMIT_LINKS);
+	if (o->around && o->around->find)
+		rc = o->around->find(o->around, w, &found.src, &found.unit, e);
+	if (rc && rc != -ENOENT)
+		return rc;
+	v = o->nlinks & (o->nlinks - 1) ? o->links :                    /* powers of two are full */
+	    realloc(o->links, (o->nlinks ? o->nlinks * (size_t)2 : 1) * sizeof *v);
+	if (!v) {
+		src_put(found.src);
+		return err_nomem(e);
+	}
+	o->links = v;
+	v[o->nlinks] = found;
+	if (n)
+		*n = o->nlinks;
+	o->nlinks++;
+	return 0;
 }
 
 /* ---- faults ---- */
@@ -129,6 +174,13 @@ bool object_gone(const struct object *o, unsigned part, uint32_t index)
 }
 
 /* ---- parts and sections ---- */
+
+bool object_has(const struct object *o, unsigned part, uint32_t index)
+{
+	const struct model_ops *m = o->format->model;
+
+	return !m->has || m->has(o, part, index);
+}
 
 uint32_t object_count(const struct object *o, unsigned part)
 {

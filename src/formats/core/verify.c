@@ -207,7 +207,7 @@ static void check_doc(struct check *c, struct object *o, unsigned kind, const ch
 	struct err why;
 	int rc;
 
-	if (!(o->format->docs & 1u << kind) || (part != PART_OBJECT && object_find_fault(o, part, index)))
+	if (part != PART_OBJECT && object_find_fault(o, part, index))
 		return;
 	if (part == PART_OBJECT)
 		snprintf(c->where, sizeof c->where, "%s", name);
@@ -219,17 +219,24 @@ static void check_doc(struct check *c, struct object *o, unsigned kind, const ch
 
 static void check_docs(struct check *c, struct object *o)
 {
-	static const struct { uint8_t kind, part; const char *name; } counted[] = {
+	static const struct { uint8_t kind, part; const char *name; } usual[] = {
+		{ DOC_HEADER, PART_OBJECT, "header" }, { DOC_SKELETON, PART_OBJECT, "skeleton" },
 		{ DOC_MESH, PART_MESH, "mesh" }, { DOC_IMAGE, PART_IMAGE, "image" }, { DOC_CLIP, PART_CLIP, "clip" },
 	};
 
-	check_doc(c, o, DOC_HEADER, "header", PART_OBJECT, 0);
-	check_doc(c, o, DOC_SKELETON, "skeleton", PART_OBJECT, 0);
-	for (size_t k = 0; k < ARRAY_LEN(counted); k++) {
-		uint32_t n = object_count(o, counted[k].part);
+	for (size_t k = 0; k < ARRAY_LEN(usual); k++) {
+		uint32_t n = usual[k].part == PART_OBJECT ? 1 : object_count(o, usual[k].part);
 
-		for (uint32_t i = 0; i < n; i++)
-			check_doc(c, o, counted[k].kind, counted[k].name, counted[k].part, i);
+		for (uint32_t i = 0; i < n && o->format->docs & 1u << usual[k].kind; i++)
+			check_doc(c, o, usual[k].kind, usual[k].name, usual[k].part, i);
+	}
+	for (unsigned k = 0; k < o->format->nown; k++) {
+		const struct own_file *own = &o->format->own[k];
+		uint32_t n = own->part == PART_OBJECT ? 1 : object_count(o, own->part);
+
+		for (uint32_t i = 0; i < n && !own->bytes; i++)
+			if (!own->there || own->there(o, i))
+				check_doc(c, o, DOC_OWN + k, own->name, own->part, i);
 	}
 }
 
