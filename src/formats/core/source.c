@@ -187,13 +187,17 @@ static int open_file(const char *path)
 
 int src_file(const char *path, struct source **out, struct err *e)
 {
+	int fd = open_file(path);
+
+	return fd < 0 ? err_set(e, errno, "%s", strerror(errno)) : src_fd(fd, out, e);
+}
+
+int src_fd(int fd, struct source **out, struct err *e)
+{
 	struct file_source *f;
 	uint64_t size;
-	int rc, fd = open_file(path);
+	int rc = file_size(fd, &size);
 
-	if (fd < 0)
-		return err_set(e, errno, "%s", strerror(errno));
-	rc = file_size(fd, &size);
 	if (rc) {
 		close(fd);
 		return err_set(e, -rc, "%s",

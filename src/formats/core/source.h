@@ -48,7 +48,9 @@ struct source *src_pieces(struct source *const *piece, uint32_t n);
 
 /* A regular file or block device, opened for reading. */
 int src_file(const char *path, struct source **out, struct err *e);
-int src_file_fd(const struct source *src);     /* descriptor of a source from src_file() */
+/* The same of a descriptor that is open for reading. It goes with the source, or at once if there is an error. */
+int src_fd(int fd, struct source **out, struct err *e);
+int src_file_fd(const struct source *src);     /* descriptor of a source from src_file() or src_fd() */
 
 /* All n bytes of a file or an error; EIO when it ends before. */
 int src_fd_read(int fd, void *buf, size_t n, uint64_t at);
