@@ -134,6 +134,39 @@ static void test_file(void **state)
 	assert_non_null(strstr(why.text, "neither a regular file nor a block device"));
 }
 
+/* Pieces of a file are handed on where they lie, and cost no second look. */
+static void test_pieces_of_a_file(void **state)
+{
+	char path[] = "/tmp/modelfs-source-XXXXXX";
+	uint8_t head[3] = { 1, 2, 3 };
+	int fd = mkstemp(path);
+	struct source *f, *piece[3], *all;
+
+	(void)state;
+	assert_int_equal(write(fd, plain, SIZE), SIZE);
+	close(fd);
+	assert_int_equal(src_file(path, &f, NULL), 0);
+	piece[0] = src_copy(head, sizeof head);
+	piece[1] = src_slice(f, 1000, 2000);
+	piece[2] = src_slice(f, 4000, 500);
+	memset(head, 9, sizeof head);          /* the copy is another */
+	all = src_pieces(piece, 3);
+	src_put(f);
+	for (unsigned i = 0; i < 3; i++)
+		src_put(piece[i]);
+	assert_int_equal(all->size, 2503);
+	assert_int_equal(src_pread(all, head, 3, 0), 0);
+	assert_memory_equal(head, "\1\2\3", 3);
+	assert_memory_equal(src_map(all, 2000, 3), plain + 1000, 2000);
+	assert_memory_equal(src_map(all, 100, 2403), plain + 4400, 100);
+	assert_null(src_map(all, 2, 2));       /* in two pieces */
+	assert_null(src_map(all, 101, 2403));
+	assert_true(src_ready(all, 2503, 0));
+	assert_true(src_ready(all, 1, 2503));
+	src_put(all);
+	unlink(path);
+}
+
 static void test_messages(void **state)
 {
 	struct source *m = src_memory(plain, SIZE), *s = src_slice(m, 0x100, 64);
@@ -203,7 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_buf), cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_messages), cmocka_unit_test(test_slices), cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_file), cmocka_unit_test(test_pieces_of_a_file),
 	};
 
 	fill_plain();

@@ -223,23 +223,14 @@ int src_file_fd(const struct source *src)
 	return src->ops == &file_ops ? ((const struct file_source *)src)->fd : -1;
 }
 
-bool src_ready(const struct source *src, size_t n, uint64_t at)
+static bool file_ready(const struct file_source *f, size_t n, uint64_t from)
 {
-	const struct source *end = src;
-	const struct file_source *f;
 	unsigned char pages[64];
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint64_t from;
 
-	while (end->parent)
-		end = end->parent;
-	f = (const struct file_source *)end;
-	if (end->ops != &file_ops || !f->map || !n)
+	if (!f->map || !n || from >= f->s.size)
 		return true;
-	from = src_where(src, at);
-	if (from >= end->size)
-		return true;
-	n = n < end->size - from ? n : (size_t)(end->size - from);
+	n = n < f->s.size - from ? n : (size_t)(f->s.size - from);
 	n += from % page;
 	from -= from % page;
 	n = n < sizeof pages * page ? n : sizeof pages * page;
@@ -269,6 +260,18 @@ struct source *src_memory(const void *p, size_t n)
 
 	if (m)
 		m->p = p;
+	return m ? &m->s : NULL;
+}
+
+struct source *src_copy(const void *p, size_t n)
+{
+	struct memory_source *m = n <= LIMIT_DECODED ? new_source(sizeof *m + n, &memory_ops, NULL, n) : NULL;
+
+	if (m) {
+		m->p = (const uint8_t *)(m + 1);
+		if (n)
+			memcpy(m + 1, p, n);
+	}
 	return m ? &m->s : NULL;
 }
 
@@ -508,6 +511,15 @@ static int pieces_pread(struct source *src, void *buf, size_t n, uint64_t at)
 	return rc;
 }
 
+static const void *pieces_map(struct source *src, size_t n, uint64_t at)
+{
+	struct pieces_source *s = (struct pieces_source *)src;
+	uint32_t i = s->n ? find_piece(s, at) : 0;
+	uint64_t left = s->n ? s->end[i] - at : 0;
+
+	return n <= left ? src_map(s->piece[i], n, s->piece[i]->size - left) : NULL;
+}
+
 static void pieces_close(struct source *src)
 {
 	struct pieces_source *s = (struct pieces_source *)src;
@@ -518,7 +530,7 @@ static void pieces_close(struct source *src)
 	free(s->end);
 }
 
-static const struct source_ops pieces_ops = { .pread = pieces_pread, .close = pieces_close };
+static const struct source_ops pieces_ops = { .pread = pieces_pread, .map = pieces_map, .close = pieces_close };
 
 struct source *src_pieces(struct source *const *piece, uint32_t n)
 {
@@ -538,4 +550,32 @@ struct source *src_pieces(struct source *const *piece, uint32_t n)
 		return NULL;
 	}
 	return &s->s;
+}
+
+/* The first pieces of a range tell for all of it, as the first pages do. */
+static bool pieces_ready(const struct pieces_source *s, size_t n, uint64_t at)
+{
+	for (uint32_t i = at < s->s.size ? find_piece(s, at) : s->n, k = 0; n && i < s->n && k < 4; i++, k++) {
+		uint64_t left = s->end[i] - at;
+		size_t part = left < n ? (size_t)left : n;
+
+		if (!src_ready(s->piece[i], part, s->piece[i]->size - left))
+			return false;
+		at += part;
+		n -= part;
+	}
+	return true;
+}
+
+/* ---- waiting ---- */
+
+bool src_ready(const struct source *src, size_t n, uint64_t at)
+{
+	const struct source *end = src;
+
+	while (end->parent)
+		end = end->parent;
+	if (end->ops == &file_ops)
+		return file_ready((const struct file_source *)end, n, src_where(src, at));
+	return end->ops != &pieces_ops || pieces_ready((const struct pieces_source *)end, n, src_where(src, at));
 }

@@ -40,6 +40,7 @@ struct cipher {
 struct source *src_slice(struct source *parent, uint64_t at, uint64_t n);      /* [at, at + n) must lie in parent */
 struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key);
 struct source *src_memory(const void *p, size_t n);                            /* borrows p */
+struct source *src_copy(const void *p, size_t n);                              /* of p as it is now */
 struct source *src_zeros(uint64_t n);
 /* The inverse of src_blocks(): what parent holds, encrypted. Read-only. */
 struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key);
