@@ -45,7 +45,7 @@ static const struct label bit_names[] = {
 };
 static const struct label low_bits[] = { { 1, "one" }, { 4, "three" }, { 0, NULL } };
 static const struct label channels[] = { { 8, "rotation_x" }, { 16, "rotation_y" }, { 64, "location_x" }, { 0, NULL } };
-static const struct label kinds[] = { { 0, "zero" }, { 3, "three" }, { 0, NULL } };
+static const struct label kinds[] = { { 0, "zero" }, { 2, "2d" }, { 3, "three" }, { 0, NULL } };
 
 #define FIELD(...) LIST(1, __VA_ARGS__)
 #define LIST(n, ...) (struct field){ .name = "f", .doc = "Doc", .count = n, .member = FIELD_NO_MEMBER, __VA_ARGS__ }
@@ -197,7 +197,7 @@ static const struct text_case printed[] = {
 	CASE(FLAGS_BITS, "\x14", "[one, three]"), CASE(FLAGS_BITS, "\x84", "[one, 0x20]"),
 	CASE(FLAGS_TWO, "\x01\x04", "[[one], [three]]"), CASE(FLAGS_NULL, "\xff", "null"),
 	CASE(ENUM, "\x08\0", "rotation_x"), CASE(ENUM, "\x01\0", "0x0001"), CASE(ENUM_BITS, "\xc0", "three"),
-	CASE(ENUM_BITS, "\x40", "0x1"), CASE(ENUM_SIGNED, "\xff\xff\xff\xff", "0xffffffff"),
+	CASE(ENUM_BITS, "\x40", "0x1"), CASE(ENUM_BITS, "\x80", "2d"), CASE(ENUM_SIGNED, "\xff\xff\xff\xff", "0xffffffff"),
 	CASE(NULL_U8, "\xff", "null"), CASE(NULL_U8, "\xfe", "254"), CASE(NULL_I16, "\xff\xff", "null"),
 	CASE(NULL_I16, "\xfe\xff", "-2"), CASE(NULL_BITS, "\x0e", "null"),
 	CASE(COLOUR_BYTES, "\x01\x02\x03\xff", "[1, 2, 3, 255]"),
@@ -590,6 +590,16 @@ static void test_check_of_tables(void **state)
 		     "bad.a at 0x0: a doc with a final stop");
 	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM)), "bad.a at 0x0: no labels");
 	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "8888" }))),
+		     "bad.a at 0x0: a label YAML would not read as a word");
+	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "1e5" }))),
+		     "bad.a at 0x0: a label YAML would not read as a word");
+	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "0x1" }))),
+		     "bad.a at 0x0: a label YAML would not read as a word");
+	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "2001-01-01" }))),
+		     "bad.a at 0x0: a label YAML would not read as a word");
+	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "1_000" }))),
+		     "bad.a at 0x0: a label YAML would not read as a word");
+	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "0b" }))),
 		     "bad.a at 0x0: a label YAML would not read as a word");
 	refuse_table(BAD(1, AT("a", 0, .type = F_U8, .view = V_ENUM, LABELS({ 1, "off" }))),
 		     "bad.a at 0x0: a label YAML would not read as a word");

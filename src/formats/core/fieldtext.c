@@ -427,14 +427,14 @@ static int refuse_name(const struct scan *s, const struct label *l, struct word 
 
 static int parse_name(const struct field *f, const struct scan *s, struct word w, uint32_t *bits)
 {
-	if (w.n && strchr("+-0123456789", w.p[0]) && w.p[0])
-		return parse_integer(f, s, w, bits);
 	for (const struct label *l = f->labels; l->name; l++) {
 		if (word_is(w, l->name)) {
 			*bits = l->value;
 			return 0;
 		}
 	}
+	if (w.n && strchr("+-0123456789", w.p[0]) && w.p[0])
+		return parse_integer(f, s, w, bits);
 	return refuse_name(s, f->labels, w);
 }
 

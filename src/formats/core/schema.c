@@ -208,11 +208,20 @@ static bool is_reserved(const char *word)
 	return false;
 }
 
-/* A name that every YAML reader takes for text, and parse_name() for a name. */
+/* A name that every YAML reader takes for text. */
 static bool is_plain_word(const char *word, const char *letters)
 {
 	return word[0] && strspn(word, letters) == strlen(word) && !strchr("0123456789-./", word[0]) &&
 	       !is_reserved(word);
+}
+
+/* 2d is text too, but 8888, 1e5, 0b1 and 2001-01-01 are not. */
+static bool is_plain_label(const char *word, const char *letters)
+{
+	const char *behind = word + strspn(word, "0123456789");
+
+	return behind == word ? is_plain_word(word, letters) :
+	       !strchr("eExXoObB_", *behind) && is_plain_word(behind, letters);
 }
 
 static int check_labels(const struct checking *c, const struct field *f)
@@ -225,7 +234,7 @@ static int check_labels(const struct checking *c, const struct field *f)
 	if (!f->labels)
 		return wrong(c, f, "no labels");
 	for (const struct label *l = f->labels; l->name; l++) {
-		if (!is_plain_word(l->name, letters))
+		if (!is_plain_label(l->name, letters))
 			return wrong(c, f, "a label YAML would not read as a word");
 		if (l->value & ~field_mask(f))
 			return wrong(c, f, "a label outside the field");
