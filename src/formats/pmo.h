@@ -2,11 +2,10 @@
 #ifndef MODELFS_PMO_H
 #define MODELFS_PMO_H
 
-#include <math.h>
-
 #include "bytes.h"
 #include "format.h"
 #include "ge.h"
+#include "match.h"
 #include "num.h"
 
 #define PMO_HEADER_SIZE 0x40u
@@ -191,39 +190,6 @@ static inline unsigned pmo_component_size(const struct ge_field *f)
 void pmo_range(const struct ge_field *f, double *least, double *most);
 /* Whether ge_put() can store it. */
 bool pmo_fits(const struct ge_field *f, double value);
-
-/* How the vertices of an edited mesh go with the stored ones; both arrays have one element per stored vertex. */
-struct pmo_match {
-	struct pmo_corner {
-		uint32_t from;                 /* vertex of the geo_put; GEO_NONE: left out */
-		uint32_t uv, normal;           /* its values there; GEO_NONE: none given, or none stored */
-		unsigned line;
-		bool drawn;                    /* a face uses it */
-		bool mixed;                    /* another program gave its corners unlike normals: mean has theirs */
-	} *v;
-	struct geo_number (*mean)[3];          /* of mixed ones, of any length; NULL: there is none */
-	bool foreign_normals;                  /* most normals are another program's */
-	uint32_t no_uvs, no_normals;           /* corners with a value that the vertex type has no place for */
-	uint32_t other_material;               /* faces with another material than their group's */
-};
-/* 1: the same topology (views.md 4), *out is filled in; 0: another one; or an error. */
-int pmo_match(const struct pmo_mesh *mesh, const struct geo_mesh *was, const struct pmo_run *run,
-	      const struct geo_put *put, struct pmo_match *out, struct arena *a, struct err *e);
-const float *pmo_stream(const struct geo_mesh *m, unsigned attr);
-/* Within 1 degree. given may have any length; shown has length 1, or 0: no direction, which goes with nothing. */
-bool pmo_normal_near(const struct geo_number given[3], const float shown[3]);
-bool pmo_normal_stays(const struct geo_number given[3], const float shown[3]);
-/* A value that is not finite is shown as 0. */
-static inline float pmo_shown(float v)
-{
-	return isfinite(v) ? v : 0;
-}
-/* Whether all vertices have gone through one movement, scaling or swap of axes, and which. */
-bool pmo_moved(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v, char *text, size_t n);
-
-/* A number with a dot, for messages. */
-struct pmo_number { char s[NUM_MAX + 1]; };
-struct pmo_number pmo_number(double v);
 
 /* 0, or why the geometry of that mesh cannot be decoded: EBADMSG, ENOENT. */
 int pmo_mesh_sound(const struct object *o, uint32_t mesh, struct err *e);

@@ -20,7 +20,7 @@ struct assign {
 	float (*middle)[3];                    /* of the old triangles */
 	uint32_t *group_of;                    /* likewise */
 	uint32_t *item;                        /* room for numbers of them */
-	struct pmo_near *near;                 /* by the first choice with that material; the last one: all */
+	struct near *near;                 /* by the first choice with that material; the last one: all */
 	bool *built;
 	struct arena *a;
 };
@@ -57,9 +57,9 @@ static bool prepare(struct assign *x)
 	}
 	for (uint32_t f = 0; f < was->nfaces; f++)
 		for (unsigned k = 0; k < 3; k++)
-			x->middle[f][k] = (float)(((double)pmo_shown(was->position[was->face[f][0]][k]) +
-						   pmo_shown(was->position[was->face[f][1]][k]) +
-						   pmo_shown(was->position[was->face[f][2]][k])) / 3);
+			x->middle[f][k] = (float)(((double)geo_shown(was->position[was->face[f][0]][k]) +
+						   geo_shown(was->position[was->face[f][1]][k]) +
+						   geo_shown(was->position[was->face[f][2]][k])) / 3);
 	if (x->nchoices)
 		qsort(x->choice, x->nchoices, sizeof *x->choice, by_material);
 	return true;
@@ -71,7 +71,7 @@ static int nearest(struct assign *x, uint32_t f, uint32_t from, uint32_t to, uin
 		   struct err *e)
 {
 	const struct geo_corner *c = x->put->face[f];
-	const struct pmo_spot *spot;
+	const struct near_spot *spot;
 	uint32_t n = 0;
 	float at[3];
 
@@ -82,14 +82,14 @@ static int nearest(struct assign *x, uint32_t f, uint32_t from, uint32_t to, uin
 			for (uint32_t i = 0; i < part->nfaces; i++)
 				x->item[n++] = part->first_face + i;
 		}
-		if (!pmo_near_build(&x->near[tree], (const float (*)[3])x->middle, x->item, n, x->a))
+		if (!near_build(&x->near[tree], (const float (*)[3])x->middle, x->item, n, x->a))
 			return err_nomem(e);
 		x->built[tree] = true;
 	}
 	for (unsigned k = 0; k < 3; k++)
 		at[k] = (float)((x->put->position[c[0].v][k].v + x->put->position[c[1].v][k].v +
 				 x->put->position[c[2].v][k].v) / 3);
-	spot = pmo_near_find(&x->near[tree], at);
+	spot = near_find(&x->near[tree], at);
 	*out = spot ? x->group_of[x->near[tree].item[spot->first]] : x->choice[from].group;
 	return 0;
 }

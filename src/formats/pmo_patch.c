@@ -96,14 +96,6 @@ bool pmo_fits(const struct ge_field *f, double value)
 	return value >= least && value <= most;
 }
 
-struct pmo_number pmo_number(double v)
-{
-	struct pmo_number out;
-
-	out.s[num_f32(out.s, (float)v, true)] = 0;
-	return out;
-}
-
 /* ---- wishes ---- */
 
 struct wish {

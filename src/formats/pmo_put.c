@@ -11,7 +11,7 @@ struct edit {
 	const struct geo_put *put;
 	struct geo_mesh was;
 	struct pmo_run *run;                   /* mesh->group_count */
-	struct pmo_match match;
+	struct geo_match match;
 	struct pmo_window win;
 	struct pmo_wishes wishes;
 	uint32_t no_colours;                   /* vertices that are given one and have no place for it */
@@ -22,7 +22,7 @@ struct edit {
 /* A vertex on its way. */
 struct vertex {
 	const struct pmo_run *run;
-	const struct pmo_corner *corner;
+	const struct geo_matched *corner;
 	uint32_t i;                            /* number in the mesh */
 	uint64_t at;
 	const uint8_t *was;
@@ -49,7 +49,7 @@ static void wish_field(struct edit *x, struct vertex *v, const struct ge_field *
 
 static struct pmo_given given_of(const struct edit *x, const struct vertex *v)
 {
-	const struct pmo_corner *c = v->corner;
+	const struct geo_matched *c = v->corner;
 	const struct geo_corner numbers = { c->from, c->uv, c->normal };
 	struct pmo_given given = pmo_given(x->put, &numbers, c->line);
 
@@ -129,7 +129,7 @@ static int put_values(struct edit *x, uint32_t mesh, struct err *e)
 		return rc;
 	x->wishes.shared = rc > 0;
 	rc = 0;
-	if (pmo_moved(&x->was, x->put, x->match.v, text, sizeof text))
+	if (geo_moved(&x->was, x->put, x->match.v, text, sizeof text))
 		object_say(x->o, "mesh %u: %s", mesh, text);
 	for (uint32_t k = 0; k < x->mesh->group_count && !rc; k++)
 		rc = put_run(x, &x->run[k], e);
@@ -144,6 +144,28 @@ static int put_values(struct edit *x, uint32_t mesh, struct err *e)
 	return rc;
 }
 
+/* The vertices of groups whose type has no place for a value have no number in its stream. */
+static int match(struct edit *x, struct arena *a, struct err *e)
+{
+	struct geo_stored stored = { .mesh = &x->was };
+	uint32_t *uv = arena_alloc(a, (size_t)x->was.nvertices + 1, sizeof *uv);
+	uint32_t *normal = arena_alloc(a, (size_t)x->was.nvertices + 1, sizeof *normal);
+
+	if (!uv || !normal)
+		return err_nomem(e);
+	for (uint32_t k = 0; k < x->mesh->group_count; k++) {
+		const struct pmo_run *r = &x->run[k];
+
+		for (uint32_t i = 0; i < r->scan.vertices; i++) {
+			uv[r->first + i] = r->scan.vertex.uv.format ? r->uv + i : GEO_NONE;
+			normal[r->first + i] = r->scan.vertex.normal.format ? r->normal + i : GEO_NONE;
+		}
+	}
+	stored.uv = uv;
+	stored.normal = normal;
+	return geo_match(&stored, x->put, &x->match, a, e);
+}
+
 static int put_mesh(struct edit *x, uint32_t mesh, struct arena *a, struct err *e)
 {
 	uint32_t n;
@@ -154,7 +176,7 @@ static int put_mesh(struct edit *x, uint32_t mesh, struct arena *a, struct err *
 	x->run = arena_alloc(a, (size_t)x->mesh->group_count + 1, sizeof *x->run);
 	rc = x->run ? pmo_runs(x->p, x->mesh, x->run, &x->win, &n, e) : err_nomem(e);
 	if (!rc)
-		rc = pmo_match(x->mesh, &x->was, x->run, x->put, &x->match, a, e);
+		rc = match(x, a, e);
 	if (rc > 0)
 		return put_values(x, mesh, e);
 	return rc ? rc : pmo_rebuild(x->o, mesh, x->put, e);

@@ -26,7 +26,7 @@ struct regroup {
 	uint32_t (*old)[3], nold;              /* old triangles; numbers of the group's vertices */
 	uint32_t (*given)[3], n;               /* given ones; numbers of the put's faces' corners: 3 * face + corner */
 	uint8_t *stored;                       /* the old vertices */
-	struct pmo_near near;
+	struct near near;
 	uint32_t *taken;                       /* of each old vertex: the given one + 1 that means it */
 	uint8_t fresh[576];                    /* a vertex on its way; no vertex type has more bytes */
 	struct pmo_regroup *out;
@@ -278,7 +278,7 @@ static int is_meant(struct regroup *x, uint32_t c, uint32_t v)
 
 /* The old vertex at a spot that the corner means: the one it was found to mean before, else one that no other given
  * vertex means, else any. 1 and its number, or 0. */
-static int find_meant(struct regroup *x, const struct pmo_spot *spot, uint32_t c, uint32_t *out)
+static int find_meant(struct regroup *x, const struct near_spot *spot, uint32_t c, uint32_t *out)
 {
 	uint32_t me = corner_of(x, c)->v + 1;
 	unsigned best = 3;
@@ -303,7 +303,7 @@ static int find_meant(struct regroup *x, const struct pmo_spot *spot, uint32_t c
 
 /* At one place, the vertex that the given one was found to mean with other texture coordinates, else the one whose
  * texture coordinates are nearest. */
-static uint32_t nearest_uv(const struct regroup *x, const struct pmo_spot *spot, const struct pmo_given *given,
+static uint32_t nearest_uv(const struct regroup *x, const struct near_spot *spot, const struct pmo_given *given,
 			   uint32_t me)
 {
 	const struct ge_vertex *type = &x->run->scan.vertex;
@@ -328,7 +328,7 @@ static uint32_t nearest_uv(const struct regroup *x, const struct pmo_spot *spot,
 	return best;
 }
 
-static bool is_there(const struct pmo_given *given, const struct pmo_spot *spot)
+static bool is_there(const struct pmo_given *given, const struct near_spot *spot)
 {
 	for (unsigned k = 0; k < 3; k++)
 		if (!geo_stays(given->position[k], spot->at[k]))
@@ -342,7 +342,7 @@ static int make_vertex(struct regroup *x, uint32_t c, bool *guess)
 	const struct ge_vertex *type = &x->run->scan.vertex;
 	struct pmo_given given = given_of(x, c);
 	float at[3] = { (float)given.position[0].v, (float)given.position[1].v, (float)given.position[2].v };
-	const struct pmo_spot *spot = pmo_near_find(&x->near, at), *other;
+	const struct near_spot *spot = near_find(&x->near, at), *other;
 	uint32_t v = 0, old;
 	uint8_t *fresh = x->fresh;
 	bool there;
@@ -364,7 +364,7 @@ static int make_vertex(struct regroup *x, uint32_t c, bool *guess)
 			return rc;
 		*guess = !there;
 		pmo_vertex_position(x->p, x->mesh, type, fresh, at);
-		other = pmo_near_find(&x->near, at);
+		other = near_find(&x->near, at);
 		if (other == spot || other->at[0] != at[0] || other->at[1] != at[1] || other->at[2] != at[2])
 			return 0;
 		rc = find_meant(x, other, c, &v);
@@ -572,7 +572,7 @@ static int read_stored(struct regroup *x)
 
 	x->stored = arena_alloc(&x->arena, (size_t)n + 1, type->stride + 1u);
 	x->taken = arena_alloc(&x->arena, (size_t)n + 1, sizeof *x->taken);
-	if (!x->stored || !x->taken || !pmo_near_build(&x->near, position, NULL, n, &x->arena))
+	if (!x->stored || !x->taken || !near_build(&x->near, position, NULL, n, &x->arena))
 		return err_nomem(x->e);
 	return n ? src_read(x->p->region.src, x->stored, (size_t)n * type->stride,
 			    x->p->region.at + x->p->group[x->run->group].vertex_buffer, "vertices", x->e)

@@ -89,7 +89,7 @@ static int check_fit(const struct rescale *x, struct err *e)
 		if (x->unfit[k])
 			return err_line(e, EINVAL, x->value->line, x->value->column,
 					"rescale: %c %s is too small: the positions need at least %s", 'x' + k,
-					pmo_number(x->now[k]).s, pmo_number(x->need[k]).s);
+					num_text(x->now[k]).s, num_text(x->need[k]).s);
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int check_old(const struct rescale *x, struct err *e)
 		if (x->old[k] != x->now[k] && (x->old[k] == 0 || !isfinite(x->old[k])))
 			return err_line(e, EINVAL, x->value->line, x->value->column,
 					"rescale: the %c of the scale is %s, which gives no shape to keep; set `scale`",
-					'x' + k, pmo_number(x->old[k]).s);
+					'x' + k, num_text(x->old[k]).s);
 	return 0;
 }
 

@@ -2,20 +2,9 @@
 #ifndef MODELFS_PMO_TOPOLOGY_H
 #define MODELFS_PMO_TOPOLOGY_H
 
+#include "near.h"
 #include "place.h"
 #include "pmo_vertex.h"
-
-/* ---- points near others ------------------------------------------------------------------------------------------ */
-
-struct pmo_spot {
-	float at[3];
-	uint32_t first, count;                 /* the points there: item[first] on, ascending */
-};
-struct pmo_near { struct pmo_spot *spot; uint32_t nspots; uint32_t *item; };
-/* Of n points; those numbered item[0..n) of `at`, or 0..n-1 when item is NULL. False: out of memory. */
-bool pmo_near_build(struct pmo_near *near, const float (*at)[3], const uint32_t *item, uint32_t n, struct arena *a);
-/* The nearest spot, or one that is nearly so when thousands are equally near. NULL: there are no points. */
-const struct pmo_spot *pmo_near_find(const struct pmo_near *near, const float at[3]);
 
 /* ---- strips ------------------------------------------------------------------------------------------------------ */
 

@@ -20,7 +20,7 @@ static bool stays(struct geo_number given, float shown, bool slack)
 {
 	if (!slack)
 		given.slack = 0;
-	return geo_stays(given, pmo_shown(shown));
+	return geo_stays(given, geo_shown(shown));
 }
 
 /* ---- positions ---- */
@@ -31,7 +31,7 @@ void pmo_vertex_position(const struct pmo *p, const struct pmo_mesh *m, const st
 	const float *scale = pmo_scale(p, m);
 
 	for (unsigned k = 0; k < 3; k++)
-		out[k] = pmo_shown((float)(ge_get(&type->position, vertex, k) * scale[k]));
+		out[k] = geo_shown((float)(ge_get(&type->position, vertex, k) * scale[k]));
 }
 
 /* The scale that axis k needs at least for all that is given, its old one at least. */
@@ -64,11 +64,11 @@ static int outside_scale(const struct pmo *p, const struct pmo_mesh *m, const st
 		snprintf(where, sizeof where, "meshes/%u.yaml", (unsigned)(m - p->mesh));
 	return err_line(e, EINVAL, given->line, 0,
 			"%c %s is outside %s..%s; `rescale: [%s, %s, %s]` instead of the scale in %s would make room",
-			'x' + k, pmo_number(given->position[k].v).s, pmo_number((scale < 0 ? most : least) * scale).s,
-			pmo_number((scale < 0 ? least : most) * scale).s,
-			pmo_number(scale_for(p, m, f, given->put, 0)).s,
-			pmo_number(scale_for(p, m, f, given->put, 1)).s,
-			pmo_number(scale_for(p, m, f, given->put, 2)).s, where);
+			'x' + k, num_text(given->position[k].v).s, num_text((scale < 0 ? most : least) * scale).s,
+			num_text((scale < 0 ? least : most) * scale).s,
+			num_text(scale_for(p, m, f, given->put, 0)).s,
+			num_text(scale_for(p, m, f, given->put, 1)).s,
+			num_text(scale_for(p, m, f, given->put, 2)).s, where);
 }
 
 static int put_position(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
@@ -81,8 +81,8 @@ static int put_position(const struct pmo *p, const struct pmo_mesh *m, const str
 			continue;
 		if (scale == 0 || !isfinite(scale))
 			return err_line(e, EINVAL, given->line, 0,
-					"%c %s cannot be stored: the %c of the scale is %s", 'x' + k, pmo_number(v).s,
-					'x' + k, pmo_number(scale).s);
+					"%c %s cannot be stored: the %c of the scale is %s", 'x' + k, num_text(v).s,
+					'x' + k, num_text(scale).s);
 		if (!pmo_fits(f, v / scale))
 			return outside_scale(p, m, f, given, k, e);
 		ge_put(f, vertex, k, v / scale);
@@ -95,7 +95,7 @@ static int put_position(const struct pmo *p, const struct pmo_mesh *m, const str
 void pmo_vertex_uv(const struct pmo_mesh *m, const struct ge_vertex *type, const uint8_t *vertex, float out[2])
 {
 	for (unsigned k = 0; k < 2; k++)
-		out[k] = pmo_shown((float)(ge_get(&type->uv, vertex, k) * m->uv_scale[k] + m->uv_offset[k]));
+		out[k] = geo_shown((float)(ge_get(&type->uv, vertex, k) * m->uv_scale[k] + m->uv_offset[k]));
 }
 
 static int refuse_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, unsigned k,
@@ -107,12 +107,12 @@ static int refuse_uv(const struct pmo_mesh *m, const struct ge_field *f, const s
 	if (scale == 0 || !isfinite(scale) || !isfinite(offset))
 		return err_line(e, EINVAL, given->line, 0,
 				"%s of this vertex, %s, cannot be stored: uv_scale is %s, uv_offset %s", name,
-				pmo_number(given->uv[k].v).s, pmo_number(scale).s, pmo_number(offset).s);
+				num_text(given->uv[k].v).s, num_text(scale).s, num_text(offset).s);
 	pmo_range(f, &least, &most);
 	return err_line(e, EINVAL, given->line, 0,
 			"%s of this vertex, %s counted from the top, is outside %s..%s: uv_scale is %s", name,
-			pmo_number(given->uv[k].v).s, pmo_number((scale < 0 ? most : least) * scale + offset).s,
-			pmo_number((scale < 0 ? least : most) * scale + offset).s, pmo_number(scale).s);
+			num_text(given->uv[k].v).s, num_text((scale < 0 ? most : least) * scale + offset).s,
+			num_text((scale < 0 ? least : most) * scale + offset).s, num_text(scale).s);
 }
 
 static int put_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, bool slack,
@@ -195,8 +195,8 @@ static bool normal_stays(const struct pmo_given *given, bool none, const float s
 	if (!given->foreign_normals)
 		return false;
 	/* Other programs write one for what has none, replace those of no direction and turn the others a little. */
-	return none || pmo_normal_near(n, shown) ||
-	       (given->keeps_length && !(pmo_shown(shown[0]) || pmo_shown(shown[1]) || pmo_shown(shown[2])));
+	return none || geo_normal_near(n, shown) ||
+	       (given->keeps_length && !(geo_shown(shown[0]) || geo_shown(shown[1]) || geo_shown(shown[2])));
 }
 
 static int put_normal(const struct ge_field *f, const struct pmo_given *given, bool slack, uint8_t *vertex,
@@ -212,7 +212,7 @@ static int put_normal(const struct ge_field *f, const struct pmo_given *given, b
 		return 0;
 	if (none)
 		return err_line(e, EINVAL, given->line, 0, "the normal of this vertex, %s %s %s, has no direction",
-				pmo_number(n[0].v).s, pmo_number(n[1].v).s, pmo_number(n[2].v).s);
+				num_text(n[0].v).s, num_text(n[1].v).s, num_text(n[2].v).s);
 	for (unsigned k = 0; k < 3; k++)
 		unit[k] = n[k].v / length;
 	if (!given->keeps_length)
@@ -239,7 +239,7 @@ static int put_colour(const struct ge_field *f, const struct pmo_given *given, b
 			continue;
 		if (!(v >= 0 && v <= 1))
 			return err_line(e, EINVAL, given->line, 0, "%s %s is outside 0.0..1.0",
-					k == 0 ? "red" : k == 1 ? "green" : "blue", pmo_number(v).s);
+					k == 0 ? "red" : k == 1 ? "green" : "blue", num_text(v).s);
 		rgba[k] = (uint8_t)lrint(v * 255);
 		changed = true;
 	}

@@ -84,12 +84,12 @@ static int put_weight(const struct ge_field *f, uint8_t *vertex, unsigned k, str
 {
 	double least, most;
 
-	if (geo_stays(given, pmo_shown((float)ge_get(f, vertex, k))))
+	if (geo_stays(given, geo_shown((float)ge_get(f, vertex, k))))
 		return 0;
 	pmo_range(f, &least, &most);
 	if (!pmo_fits(f, given.v))
-		return err_line(e, EINVAL, line, 0, "weight %s is outside %s..%s", pmo_number(given.v).s,
-				pmo_number(least).s, pmo_number(most).s);
+		return err_line(e, EINVAL, line, 0, "weight %s is outside %s..%s", num_text(given.v).s,
+				num_text(least).s, num_text(most).s);
 	ge_put(f, vertex, k, given.v);
 	return 0;
 }

@@ -3,6 +3,8 @@
 #ifndef MODELFS_GEO_H
 #define MODELFS_GEO_H
 
+#include <math.h>
+
 #include "base.h"
 
 #define GEO_NONE 0xffffffffu
@@ -41,6 +43,12 @@ struct geo_mesh {
 	int32_t *joint;                        /* bone; -1: no bone is known for it */
 	float *weight;
 };
+
+/* A value that is not finite is shown as 0. */
+static inline float geo_shown(float v)
+{
+	return isfinite(v) ? v : 0;
+}
 
 /* ---- edited geometry ------------------------------------------------------------------------------------------------
  *

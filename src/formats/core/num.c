@@ -449,3 +449,11 @@ bool num_parse_f32(const char *p, size_t n, float *out)
 	*out = bits_f32(bits | (uint32_t)minus << 31);
 	return true;
 }
+
+struct num_text num_text(double v)
+{
+	struct num_text out;
+
+	out.s[num_f32(out.s, (float)v, true)] = 0;
+	return out;
+}

@@ -19,4 +19,8 @@ size_t num_i32(char *p, int32_t v);
  * float32. */
 bool num_parse_f32(const char *p, size_t n, float *out);
 
+/* A number with a dot, for messages. */
+struct num_text { char s[NUM_MAX + 1]; };
+struct num_text num_text(double v);
+
 #endif

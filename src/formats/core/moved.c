@@ -1,9 +1,10 @@
-/* Whether an edit moved a whole mesh of a PMO in one way, which is mostly an accident of some program's settings: the
+/* Whether an edit moved a whole mesh in one way, which is mostly an accident of some program's settings: the
  * log says so. */
 #include <math.h>
 #include <stdio.h>
 
-#include "pmo.h"
+#include "match.h"
+#include "num.h"
 
 struct axes { uint8_t axis[3]; int8_t sign[3]; };      /* new x = sign[0] * old axis[0] ... */
 
@@ -23,7 +24,7 @@ static struct axes axes_of(unsigned k)
 
 struct extent { double was, now; uint32_t n; };        /* roots of the sums of squares */
 
-static struct extent measure(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v)
+static struct extent measure(const struct geo_mesh *was, const struct geo_put *put, const struct geo_matched *v)
 {
 	struct extent out = { 0 };
 
@@ -32,7 +33,7 @@ static struct extent measure(const struct geo_mesh *was, const struct geo_put *p
 			continue;
 		out.n++;
 		for (unsigned k = 0; k < 3; k++) {
-			double a = pmo_shown(was->position[i][k]), b = put->position[v[i].from][k].v;
+			double a = geo_shown(was->position[i][k]), b = put->position[v[i].from][k].v;
 
 			out.was += a * a;
 			out.now += b * b;
@@ -44,12 +45,12 @@ static struct extent measure(const struct geo_mesh *was, const struct geo_put *p
 }
 
 /* Whether every vertex is where axes, then scale, then a shift put it, up to `tolerance`. */
-static bool explains(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v,
+static bool explains(const struct geo_mesh *was, const struct geo_put *put, const struct geo_matched *v,
 		     const struct axes *a, double scale, const double shift[3], double tolerance)
 {
 	for (uint32_t i = 0; i < was->nvertices; i++)
 		for (unsigned k = 0; k < 3 && v[i].from != GEO_NONE; k++) {
-			double old = pmo_shown(was->position[i][a->axis[k]]);
+			double old = geo_shown(was->position[i][a->axis[k]]);
 			struct geo_number now = put->position[v[i].from][k];
 
 			if (!(fabs(a->sign[k] * old * scale + shift[k] - now.v) <= tolerance + now.slack))
@@ -65,7 +66,7 @@ static void name_axes(const struct axes *a, double scale, char *text, size_t n)
 	char by[64] = "";
 
 	if (scale != 1)
-		snprintf(by, sizeof by, " and all is scaled by %s", pmo_number(scale).s);
+		snprintf(by, sizeof by, " and all is scaled by %s", num_text(scale).s);
 	if (up && a->sign[1] == -1 && a->sign[2] == 1)
 		snprintf(text, n, "axes swapped: y up has become z up%s; check the export settings", by);
 	else if (up && a->sign[1] == 1 && a->sign[2] == -1)
@@ -76,7 +77,7 @@ static void name_axes(const struct axes *a, double scale, char *text, size_t n)
 			 sign[a->sign[2] > 0], 'x' + a->axis[2], by);
 }
 
-static bool shifted(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v,
+static bool shifted(const struct geo_mesh *was, const struct geo_put *put, const struct geo_matched *v,
 		    double tolerance, char *text, size_t n)
 {
 	struct axes same = axes_of(0);
@@ -86,18 +87,18 @@ static bool shifted(const struct geo_mesh *was, const struct geo_put *put, const
 	while (v[i].from == GEO_NONE)
 		i++;
 	for (unsigned k = 0; k < 3; k++)
-		d[k] = put->position[v[i].from][k].v - pmo_shown(was->position[i][k]);
+		d[k] = put->position[v[i].from][k].v - geo_shown(was->position[i][k]);
 	if (!explains(was, put, v, &same, 1, d, tolerance))
 		return false;
-	snprintf(text, n, "all vertices are moved by (%s, %s, %s)", pmo_number(d[0]).s, pmo_number(d[1]).s,
-		 pmo_number(d[2]).s);
+	snprintf(text, n, "all vertices are moved by (%s, %s, %s)", num_text(d[0]).s, num_text(d[1]).s,
+		 num_text(d[2]).s);
 	return true;
 }
 
-bool pmo_moved(const struct geo_mesh *was, const struct geo_put *put, const struct pmo_corner *v, char *text, size_t n)
+bool geo_moved(const struct geo_mesh *was, const struct geo_put *put, const struct geo_matched *v, char *text, size_t n)
 {
 	struct extent x = measure(was, put, v);
-	/* Positions were rounded to 1/32768 of the scale, and texts may give six decimals. */
+	/* Positions may be rounded to 1/32768 of a scale, and texts may give six decimals. */
 	double tolerance = 1e-4 * (x.was > x.now ? x.was : x.now) / sqrt(x.n ? x.n : 1), none[3] = { 0 }, scale;
 	struct axes a = axes_of(0);
 
@@ -117,7 +118,7 @@ bool pmo_moved(const struct geo_mesh *was, const struct geo_put *put, const stru
 		if (k)
 			name_axes(&a, scale, text, n);
 		else
-			snprintf(text, n, "all vertices are scaled by %s", pmo_number(scale).s);
+			snprintf(text, n, "all vertices are scaled by %s", num_text(scale).s);
 		return true;
 	}
 	return false;

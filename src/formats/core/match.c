@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmo.h"
+#include "match.h"
 
 struct match {
-	const struct geo_mesh *was;
+	const struct geo_stored *stored;
+	const struct geo_mesh *was;            /* stored->mesh */
 	const struct geo_put *put;
-	const struct pmo_run **run_of;         /* of each stored vertex */
-	const float *normals;                  /* stored ones; NULL: none */
+	const float *uvs, *normals;            /* stored ones; NULL: none */
 	uint32_t *to;                          /* of each vertex of put: the stored one, or GEO_NONE */
-	struct pmo_match *out;
+	struct geo_match *out;
 };
 
 struct triangle {
@@ -22,7 +22,7 @@ struct triangle {
 
 /* ---- normals ---- */
 
-const float *pmo_stream(const struct geo_mesh *m, unsigned attr)
+const float *geo_values(const struct geo_mesh *m, unsigned attr)
 {
 	for (unsigned i = 0; i < m->nstreams; i++)
 		if (m->streams[i].attr == attr)
@@ -30,16 +30,16 @@ const float *pmo_stream(const struct geo_mesh *m, unsigned attr)
 	return NULL;
 }
 
-bool pmo_normal_stays(const struct geo_number given[3], const float shown[3])
+bool geo_normal_stays(const struct geo_number given[3], const float shown[3])
 {
-	return geo_stays(given[0], pmo_shown(shown[0])) && geo_stays(given[1], pmo_shown(shown[1])) &&
-	       geo_stays(given[2], pmo_shown(shown[2]));
+	return geo_stays(given[0], geo_shown(shown[0])) && geo_stays(given[1], geo_shown(shown[1])) &&
+	       geo_stays(given[2], geo_shown(shown[2]));
 }
 
 #define COS_1_DEGREE 0.99984769515639124
 
 /* Whether b, of any length, points within 1 degree of a; false when one of them has no direction. */
-static bool near(const double a[3], const double b[3])
+static bool points_along(const double a[3], const double b[3])
 {
 	double dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 	double length = sqrt((a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) * (b[0] * b[0] + b[1] * b[1] + b[2] * b[2]));
@@ -47,9 +47,9 @@ static bool near(const double a[3], const double b[3])
 	return length > 0 && dot >= COS_1_DEGREE * length;
 }
 
-bool pmo_normal_near(const struct geo_number given[3], const float shown[3])
+bool geo_normal_near(const struct geo_number given[3], const float shown[3])
 {
-	return near((const double[]){ given[0].v, given[1].v, given[2].v },
+	return points_along((const double[]){ given[0].v, given[1].v, given[2].v },
 		    (const double[]){ shown[0], shown[1], shown[2] });
 }
 
@@ -304,11 +304,25 @@ static int map_by_faces(struct match *x, struct err *e)
 
 /* ---- corners ---- */
 
-static const float *stored_normal(const struct match *x, uint32_t v)
+static uint32_t uv_of(const struct match *x, uint32_t v)
 {
-	const struct pmo_run *r = x->run_of[v];
+	return !x->uvs ? GEO_NONE : x->stored->uv ? x->stored->uv[v] : v;
+}
 
-	return r->scan.vertex.normal.format ? x->normals + 3 * (size_t)(r->normal + v - r->first) : NULL;
+static uint32_t normal_of(const struct match *x, uint32_t v)
+{
+	return !x->normals ? GEO_NONE : x->stored->normal ? x->stored->normal[v] : v;
+}
+
+/* Whether a text could have printed that normal of vertex v, as it is stored or as it would be. Asking for both makes
+ * the answer one that does not change once the text is applied. */
+static bool is_ours(const struct match *x, uint32_t v, const struct geo_number given[3])
+{
+	float shown[3];
+
+	return geo_normal_stays(given, x->normals + 3 * (size_t)normal_of(x, v)) ||
+	       (x->stored->normal_kept && x->stored->normal_kept(x->stored->ctx, v, given, shown) &&
+		geo_normal_stays(given, shown));
 }
 
 /* Whether the normals are mostly not those that were shown. */
@@ -320,11 +334,11 @@ static bool are_foreign(const struct match *x)
 		const struct geo_corner *c = x->put->face[f];
 
 		for (unsigned k = 0; k < 3 && !is_flat(c); k++) {
-			const float *shown = stored_normal(x, x->to[c[k].v]);
+			uint32_t v = x->to[c[k].v];
 
-			if (!shown || c[k].normal == GEO_NONE)
+			if (normal_of(x, v) == GEO_NONE || c[k].normal == GEO_NONE)
 				continue;
-			if (pmo_normal_stays(x->put->normal[c[k].normal], shown))
+			if (is_ours(x, v, x->put->normal[c[k].normal]))
 				ours++;
 			else
 				theirs++;
@@ -348,11 +362,11 @@ static bool same_normals(const struct match *x, uint32_t a, uint32_t b)
 
 	return same_values(p, q, 3) ||
 	       (x->out->foreign_normals &&
-		near((const double[]){ p[0].v, p[1].v, p[2].v }, (const double[]){ q[0].v, q[1].v, q[2].v }));
+		points_along((const double[]){ p[0].v, p[1].v, p[2].v }, (const double[]){ q[0].v, q[1].v, q[2].v }));
 }
 
 /* Programs that work out normals anew give each face of a vertex its own. A stored vertex has one: their mean. */
-static bool mix_normals(const struct match *x, struct pmo_corner *out)
+static bool mix_normals(const struct match *x, struct geo_matched *out)
 {
 	out->mixed = x->out->foreign_normals;
 	return out->mixed;
@@ -362,17 +376,16 @@ static bool mix_normals(const struct match *x, struct pmo_corner *out)
 static bool take_corner(struct match *x, const struct geo_corner *c)
 {
 	uint32_t v = x->to[c->v];
-	struct pmo_corner *out = &x->out->v[v];
-	const struct ge_vertex *type = &x->run_of[v]->scan.vertex;
+	struct geo_matched *out = &x->out->v[v];
 
 	out->drawn = true;
-	if (c->uv != GEO_NONE && !type->uv.format)
+	if (c->uv != GEO_NONE && uv_of(x, v) == GEO_NONE)
 		x->out->no_uvs++;
 	else if (c->uv != GEO_NONE && out->uv == GEO_NONE)
 		out->uv = c->uv;
 	else if (c->uv != GEO_NONE && c->uv != out->uv && !same_values(x->put->uv[c->uv], x->put->uv[out->uv], 2))
 		return false;
-	if (c->normal != GEO_NONE && !type->normal.format)
+	if (c->normal != GEO_NONE && normal_of(x, v) == GEO_NONE)
 		x->out->no_normals++;
 	else if (c->normal != GEO_NONE && out->normal == GEO_NONE)
 		out->normal = c->normal;
@@ -416,22 +429,20 @@ static void take_unused(struct match *x, uint32_t nuvs, uint32_t nnormals)
 	bool uvs = nuvs == x->put->nuvs, normals = nnormals == x->put->nnormals;
 
 	for (uint32_t i = 0; i < x->was->nvertices; i++) {
-		const struct pmo_run *r = x->run_of[i];
-		const struct pmo_corner *c = &x->out->v[i];
+		const struct geo_matched *c = &x->out->v[i];
 
-		uvs &= c->uv == GEO_NONE || c->uv == r->uv + i - r->first;
-		normals &= c->normal == GEO_NONE || c->normal == r->normal + i - r->first;
+		uvs &= c->uv == GEO_NONE || c->uv == uv_of(x, i);
+		normals &= c->normal == GEO_NONE || c->normal == normal_of(x, i);
 	}
 	for (uint32_t i = 0; i < x->was->nvertices; i++) {
-		const struct pmo_run *r = x->run_of[i];
-		struct pmo_corner *c = &x->out->v[i];
+		struct geo_matched *c = &x->out->v[i];
 
 		if (c->drawn || c->from == GEO_NONE)
 			continue;
-		if (uvs && r->scan.vertex.uv.format)
-			c->uv = r->uv + i - r->first;
-		if (normals && r->scan.vertex.normal.format)
-			c->normal = r->normal + i - r->first;
+		if (uvs)
+			c->uv = uv_of(x, i);
+		if (normals)
+			c->normal = normal_of(x, i);
 	}
 }
 
@@ -445,11 +456,11 @@ static uint32_t stream_count(const struct geo_mesh *m, unsigned attr)
 
 static int take_corners(struct match *x)
 {
-	struct pmo_match *out = x->out;
+	struct geo_match *out = x->out;
 
 	out->no_uvs = out->no_normals = 0;
 	for (uint32_t i = 0; i < x->was->nvertices; i++)
-		out->v[i] = (struct pmo_corner){ GEO_NONE, GEO_NONE, GEO_NONE, 0, false, false };
+		out->v[i] = (struct geo_matched){ GEO_NONE, GEO_NONE, GEO_NONE, 0, false, false };
 	for (uint32_t i = 0; i < x->put->nvertices; i++)
 		if (x->to[i] != GEO_NONE) {
 			out->v[x->to[i]].from = i;
@@ -464,21 +475,19 @@ static int take_corners(struct match *x)
 	return 1;
 }
 
-int pmo_match(const struct pmo_mesh *mesh, const struct geo_mesh *was, const struct pmo_run *run,
-	      const struct geo_put *put, struct pmo_match *out, struct arena *a, struct err *e)
+int geo_match(const struct geo_stored *stored, const struct geo_put *put, struct geo_match *out, struct arena *a,
+	      struct err *e)
 {
-	struct match x = { .was = was, .put = put, .out = out };
+	const struct geo_mesh *was = stored->mesh;
+	struct match x = { .stored = stored, .was = was, .put = put, .out = out };
 	int rc = 0;
 
-	x.normals = pmo_stream(was, GEO_NORMAL);
-	x.run_of = arena_alloc(a, (size_t)was->nvertices + 1, sizeof *x.run_of);
+	x.uvs = geo_values(was, GEO_UV);
+	x.normals = geo_values(was, GEO_NORMAL);
 	x.to = arena_alloc(a, (size_t)put->nvertices + 1, sizeof *x.to);
 	out->v = arena_alloc(a, (size_t)was->nvertices + 1, sizeof *out->v);
-	if (!x.run_of || !x.to || !out->v)
+	if (!x.to || !out->v)
 		return err_nomem(e);
-	for (uint32_t k = 0; k < mesh->group_count; k++)
-		for (uint32_t i = 0; i < run[k].scan.vertices; i++)
-			x.run_of[run[k].first + i] = &run[k];
 	if (map_all(&x))
 		rc = same_faces(&x, e);
 	if (!rc) {

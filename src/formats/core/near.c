@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmo_topology.h"
+#include "near.h"
 
 #define VISITS 4096u                           /* spots one search looks at, at most */
 
@@ -22,7 +22,7 @@ static int by_all(const void *a, const void *b)
 
 static int by_axis(const void *a, const void *b, unsigned k)
 {
-	const struct pmo_spot *x = a, *y = b;
+	const struct near_spot *x = a, *y = b;
 
 	if (x->at[k] != y->at[k])
 		return x->at[k] < y->at[k] ? -1 : 1;
@@ -44,7 +44,7 @@ static int by_z(const void *a, const void *b)
 	return by_axis(a, b, 2);
 }
 
-static void split(struct pmo_spot *v, uint32_t n, unsigned axis)
+static void split(struct near_spot *v, uint32_t n, unsigned axis)
 {
 	static int (*const by[3])(const void *, const void *) = { by_x, by_y, by_z };
 	uint32_t mid = n / 2;
@@ -56,7 +56,7 @@ static void split(struct pmo_spot *v, uint32_t n, unsigned axis)
 	split(v + mid + 1, n - mid - 1, (axis + 1) % 3);
 }
 
-bool pmo_near_build(struct pmo_near *near, const float (*at)[3], const uint32_t *item, uint32_t n, struct arena *a)
+bool near_build(struct near *near, const float (*at)[3], const uint32_t *item, uint32_t n, struct arena *a)
 {
 	struct point *v = malloc(((size_t)n + 1) * sizeof *v);
 
@@ -70,11 +70,11 @@ bool pmo_near_build(struct pmo_near *near, const float (*at)[3], const uint32_t 
 	for (uint32_t i = 0; i < n; i++) {
 		v[i].item = item ? item[i] : i;
 		for (unsigned k = 0; k < 3; k++)
-			v[i].at[k] = pmo_shown(at[v[i].item][k]);
+			v[i].at[k] = geo_shown(at[v[i].item][k]);
 	}
 	qsort(v, n, sizeof *v, by_all);
 	for (uint32_t i = 0; i < n; i++) {
-		struct pmo_spot *last = near->nspots ? &near->spot[near->nspots - 1] : NULL;
+		struct near_spot *last = near->nspots ? &near->spot[near->nspots - 1] : NULL;
 
 		near->item[i] = v[i].item;
 		if (last && last->at[0] == v[i].at[0] && last->at[1] == v[i].at[1] && last->at[2] == v[i].at[2]) {
@@ -93,12 +93,12 @@ bool pmo_near_build(struct pmo_near *near, const float (*at)[3], const uint32_t 
 
 struct search {
 	const float *at;
-	const struct pmo_spot *best;
+	const struct near_spot *best;
 	double distance;
 	unsigned visits;
 };
 
-static void visit(struct search *s, const struct pmo_spot *v, uint32_t n, unsigned axis)
+static void visit(struct search *s, const struct near_spot *v, uint32_t n, unsigned axis)
 {
 	uint32_t mid = n / 2;
 	double away = 0, side;
@@ -119,7 +119,7 @@ static void visit(struct search *s, const struct pmo_spot *v, uint32_t n, unsign
 		visit(s, left ? v + mid + 1 : v, left ? n - mid - 1 : mid, (axis + 1) % 3);
 }
 
-const struct pmo_spot *pmo_near_find(const struct pmo_near *near, const float at[3])
+const struct near_spot *near_find(const struct near *near, const float at[3])
 {
 	struct search s = { .at = at };
 
