@@ -2,6 +2,9 @@
  * snprintf and strtof, what it reads with strtof; both are exact in the C libraries this runs on. */
 #include "num.c"
 
+#include "half.h"
+
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -539,6 +542,48 @@ static void test_integers(void **state)
 		assert_integers((uint32_t)(random_bits() >> 32) >> i % 32);
 }
 
+/* ---- halves ---- */
+
+static double value_of_half(unsigned h)
+{
+	unsigned exp = h >> 10 & 31, fraction = h & 0x3ff;
+	double size = exp ? ldexp(1024 + fraction, (int)exp - 25) : ldexp(fraction, -24);
+
+	return h & 0x8000 ? -size : size;
+}
+
+static void test_all_halves(void **state)
+{
+	(void)state;
+	for (unsigned h = 0; h < 0x10000; h++) {
+		float v = half_f32((uint16_t)h);
+
+		assert_int_equal(f32_half(v), h);
+		if ((h & 0x7fff) > 0x7c00)
+			assert_int_equal(f32_bits(v), (h & 0x8000u) << 16 | 0x7f800000 | (h & 0x3ffu) << 13);
+		else if ((h & 0x7fff) == 0x7c00)
+			assert_true(isinf(v) && (v < 0) == h >> 15);
+		else
+			assert_true((double)v == value_of_half(h) && !signbit(v) == !(h >> 15));
+	}
+	assert_int_equal(f32_half(bits_f32(0x7f800001)), 0x7c01);      /* a payload that does not fit stays a NaN */
+}
+
+/* Half way between two halves the even one wins; the float32 next to it belongs to the nearer one. */
+static void test_halves_are_rounded_to_even(void **state)
+{
+	(void)state;
+	for (unsigned h = 0; h < 0x7c00; h++) {
+		double next = h == 0x7bff ? 65536 : value_of_half(h + 1);
+		float middle = (float)((value_of_half(h) + next) / 2);
+
+		assert_int_equal(f32_half(middle), h + (h & 1));
+		assert_int_equal(f32_half(nextafterf(middle, 0)), h);
+		assert_int_equal(f32_half(nextafterf(middle, INFINITY)), h + 1);
+		assert_int_equal(f32_half(-middle), (h + (h & 1)) | 0x8000);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -555,6 +600,8 @@ int main(void)
 		cmocka_unit_test(test_parse_random),
 		cmocka_unit_test(test_parse_long),
 		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_all_halves),
+		cmocka_unit_test(test_halves_are_rounded_to_even),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

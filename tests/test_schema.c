@@ -54,7 +54,8 @@ enum {
 	NUM_U8, NUM_U16, NUM_U32, NUM_I8, NUM_I16, NUM_I32, NUM_F32, HEX_U8, HEX_U16, HEX_U32, HEX_BITS, BITS,
 	BITS_SIGNED, BITS_ALL, FLAGS, FLAGS_BITS, FLAGS_TWO, FLAGS_NULL, ENUM, ENUM_BITS, ENUM_SIGNED,
 	ENUM_TWO, NULL_U8, NULL_I16, NULL_F32, NULL_BITS, COLOUR_BYTES, COLOUR_WORD, LIST_I16, LIST_F32,
-	LIST_HEX, LIST_BITS, TEXT_1, TEXT_8, RAW_1, RAW_2, RAW_8, PAD_3,
+	LIST_HEX, LIST_BITS, NUM_U64, HEX_U64, HEX_U64_8, BITS_U64, NUM_F16, LIST_F16, TEXT_1, TEXT_8, TEXT_TRIM, RAW_1,
+	RAW_2, RAW_8, PAD_3,
 	ALL_FIELDS
 };
 
@@ -91,8 +92,15 @@ static const struct field fields[ALL_FIELDS] = {
 	[LIST_F32] = LIST(3, .type = F_F32),
 	[LIST_HEX] = LIST(2, .type = F_U16, .view = V_HEX),
 	[LIST_BITS] = LIST(3, .type = F_U8, .bit = 4, .bits = 4),
+	[NUM_U64] = FIELD(.at = 3, .type = F_U64),
+	[HEX_U64] = FIELD(.type = F_U64, .view = V_HEX),
+	[HEX_U64_8] = FIELD(.type = F_U64, .view = V_HEX, .digits = 8),
+	[BITS_U64] = FIELD(.type = F_U64, .bit = 30, .bits = 34),
+	[NUM_F16] = FIELD(.type = F_F16),
+	[LIST_F16] = LIST(2, .type = F_F16),
 	[TEXT_1] = LIST(1, .type = F_TEXT),
 	[TEXT_8] = LIST(8, .type = F_TEXT),
+	[TEXT_TRIM] = LIST(8, .type = F_TEXT, .flags = FL_TRIM),
 	[RAW_1] = LIST(1, .type = F_RAW),
 	[RAW_2] = LIST(2, .type = F_RAW),
 	[RAW_8] = LIST(8, .type = F_RAW),
@@ -172,7 +180,7 @@ static void test_bits_of_both_byte_orders(void **state)
 	assert_int_equal(field_get(&fields[HEX_U32], true, raw, 0), 0x12345678 | 0xff8);
 	field_set(&fields[HEX_BITS], false, raw, 0, 0);
 	assert_int_equal(field_get(&fields[HEX_U32], false, raw, 0), 0xf85f3412 & ~0xff8u);
-	assert_int_equal(field_extend(&fields[BITS_SIGNED], 0x10), 0xfffffff0);
+	assert_true(field_extend(&fields[BITS_SIGNED], 0x10) == 0xfffffffffffffff0);
 	assert_int_equal(field_extend(&fields[BITS], 0x10), 0x10);
 }
 
@@ -209,6 +217,20 @@ static const struct text_case printed[] = {
 	CASE(TEXT_8, "a\"b\\c d~", "\"a\\\"b\\\\c d~\""),
 	CASE(TEXT_8, "COG\0x\0\0\0", "[67, 79, 71, 0, 120, 0, 0, 0]"),
 	CASE(TEXT_8, "\xe5\0\0\0\0\0\0\0", "[229, 0, 0, 0, 0, 0, 0, 0]"),
+	CASE(TEXT_TRIM, "COG\0\0\0\0\0", "\"COG\""), CASE(TEXT_TRIM, "\xe5\0\0\0\0\0\0\0", "[229]"),
+	CASE(TEXT_TRIM, "a\0\x01\0\0\0\0\0", "[97, 0, 1]"), CASE(TEXT_TRIM, "\0\0\0\0\0\0\0\0", "\"\""),
+	CASE(NUM_U64, "...\xff\xff\xff\xff\xff\xff\xff\xff", "18446744073709551615"),
+	CASE(NUM_U64, "...\0\x94\x35\x77\0\0\0\0", "2000000000"),
+	CASE(NUM_U64, "...\0\0\x64\xa7\xb3\xb6\xe0\x0d", "1000000000000000000"),
+	CASE(NUM_U64, "...\x01\0\0\0\x01\0\0\0", "4294967297"),
+	CASE(HEX_U64, "\x01\0\0\0\0\0\0\0", "0x0000000000000001"),
+	CASE(HEX_U64_8, "\x40\x01\0\0\0\0\0\0", "0x00000140"),
+	CASE(HEX_U64_8, "\xf8\xff\xff\xff\xff\xff\xff\xff", "0xfffffffffffffff8"),
+	CASE(HEX_U64_8, "\0\0\0\0\x01\0\0\0", "0x100000000"), CASE(BITS_U64, "\0\0\0\xc0\0\0\0\x80", "8589934595"),
+	CASE(NUM_F16, "\0\x3c", "1.0"), CASE(NUM_F16, "\x55\x35", "0.33325195"), CASE(NUM_F16, "\0\x80", "-0.0"),
+	CASE(NUM_F16, "\x01\0", "5.9604645e-08"),
+	CASE(NUM_F16, "\xff\x7b", "65504.0"), CASE(NUM_F16, "\0\xfc", "-.inf"),
+	CASE(NUM_F16, "\x01\x7e", "0x7e01"), CASE(LIST_F16, "\0\x38\0\xc0", "[0.5, -2.0]"),
 	CASE(RAW_8, "\xcd\xcd\xcd\xcd\xcd\xcd\xcd\xcd", "cdcdcdcdcdcdcdcd"),
 	CASE(RAW_8, "\0\0\0\0\0\0\0\0", "\"0000000000000000\""),
 	CASE(RAW_2, "\x01\x23", "\"0123\""), CASE(RAW_2, "\x12\xe4", "\"12e4\""), CASE(RAW_2, "\xe1\x23", "e123"),
@@ -250,6 +272,11 @@ static const struct text_case accepted[] = {
 	CASE(TEXT_8, "NULL\0\0\0\0", "'NULL'"), CASE(TEXT_8, "it's\0\0\0\0", "'it''s'"),
 	CASE(TEXT_8, "a b\\\0\0\0\0", "'a b\\'"),
 	CASE(TEXT_8, "\1\2\3\4\5\6\7\x08", "[1, 2, 3, 4, 5, 6, 7, 8]"),
+	CASE(TEXT_TRIM, "\xe5\x80\0\0\0\0\0\0", "[229, 128]"), CASE(TEXT_TRIM, "\0\0\0\0\0\0\0\0", "[]"),
+	CASE(NUM_U64, "...\xff\xff\xff\xff\xff\xff\xff\x7f", "9223372036854775807"),
+	CASE(NUM_U64, "...\xff\xff\xff\xff\xff\xff\xff\xff", "0xffffffffffffffff"),
+	CASE(NUM_F16, "\x66\x2e", "0.1"), CASE(NUM_F16, "\x01\x7c", "0x7c01"), CASE(NUM_F16, "\xff\x7b", "65519.9"),
+	CASE(NUM_F16, "\0\0", "1e-8"), CASE(NUM_F16, "\0\xfc", "-.inf"),
 	CASE(RAW_2, "\xab\xcd", "ABcd"), CASE(RAW_2, "\x12\x34", "1234"), CASE(RAW_2, "\x12\x34", "'1234'"),
 };
 
@@ -285,6 +312,13 @@ static const struct { unsigned field; const char *text, *message; } refused[] = 
 	{ BITS_SIGNED, "16", "16 is outside -16..15" },
 	{ HEX_U16, "0x10000", "0x10000 is outside 0x0000..0xffff" },
 	{ HEX_BITS, "0x200", "0x200 is outside 0x000..0x1ff" },
+	{ NUM_U64, "18446744073709551616", "18446744073709551616 is outside 0..18446744073709551615" },
+	{ NUM_U64, "-1", "-1 is outside 0..18446744073709551615" },
+	{ HEX_U64_8, "0x10000000000000000", "0x10000000000000000 is outside 0x00000000..0xffffffffffffffff" },
+	{ NUM_F16, "65520", "65520 is outside -65504..65504, what a 16-bit float can hold" },
+	{ NUM_F16, "0x3c00", "\"0x3c00\" is not the bits of a NaN; other floats are decimal" },
+	{ NUM_F16, "0x17c01", "\"0x17c01\" is not the bits of a NaN; other floats are decimal" },
+	{ TEXT_TRIM, "[1, 2, 3, 4, 5, 6, 7, 8, 9]", "more than 8 values in the list" },
 	{ NUM_U8, "010", "\"010\" looks like an octal number; write it without leading zeros" },
 	{ NUM_F32, "-01.5", "\"-01.5\" looks like an octal number; write it without leading zeros" },
 	{ NUM_U8, "0o10", "\"0o10\" is not a number" },
@@ -542,6 +576,23 @@ static void test_shown(void **state)
 	assert_true(field_shown(&f, raw));
 }
 
+static void test_numbers_shown_when_they_are_odd(void **state)
+{
+	struct field f = FIELD(.at = 1, .type = F_U16, .flags = FL_ODD);
+	uint8_t raw[4] = { 1, 0, 0, 1 };
+
+	(void)state;
+	assert_false(field_shown(&f, raw));
+	raw[2] = 1;
+	assert_true(field_shown(&f, raw));
+	f.bits = 8;
+	assert_false(field_shown(&f, raw));
+	f.bit = 8;
+	assert_true(field_shown(&f, raw));
+	f.flags |= FL_HIDDEN;
+	assert_false(field_shown(&f, raw));
+}
+
 /* ---- the check of a table ---- */
 
 #define BAD(size, ...) (struct record)RECORD("bad", "Bad", size, ((const struct field[]){ __VA_ARGS__ }))
@@ -612,6 +663,10 @@ static void test_check_of_tables(void **state)
 	refuse_table(BAD(1, AT("a", 0, .type = F_U8, LABELS({ 1, "one" }))),
 		     "bad.a at 0x0: labels that no view shows");
 	refuse_table(BAD(4, AT("a", 0, .type = F_F32, .view = V_HEX)), "bad.a at 0x0: a view for integers only");
+	refuse_table(BAD(2, AT("a", 0, .type = F_F16, .view = V_HEX)), "bad.a at 0x0: a view for integers only");
+	refuse_table(BAD(4, AT("a", 0, .type = F_U32, .digits = 4)), "bad.a at 0x0: digits of a view that has none");
+	refuse_table(BAD(4, AT("a", 0, .type = F_U32, .flags = FL_TRIM)),
+		     "bad.a at 0x0: only texts are trimmed");
 	refuse_table(BAD(1, AT("a", 0, .type = F_RAW, .flags = FL_NULL)),
 		     "bad.a at 0x0: a view for numbers only");
 	refuse_table(BAD(2, AT("a", 0, .type = F_U16, .view = V_COLOUR)),
@@ -740,6 +795,7 @@ int main(void)
 		cmocka_unit_test(test_decode_and_encode),
 		cmocka_unit_test(test_each_and_by_name),
 		cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_numbers_shown_when_they_are_odd),
 		cmocka_unit_test(test_check_of_tables),
 		cmocka_unit_test(test_registered_records),
 		cmocka_unit_test(test_registered_sections),

@@ -1,4 +1,5 @@
 /* The reference page of a format in Markdown: what `modelfs describe` prints and docs/formats/ holds. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "export.h"
@@ -33,8 +34,8 @@ static const char *plural(uint32_t n)
 static void put_type(struct buf *out, const struct field *f)
 {
 	static const char *const names[] = {
-		[F_U8] = "u8", [F_U16] = "u16", [F_U32] = "u32", [F_I8] = "s8", [F_I16] = "s16", [F_I32] = "s32",
-		[F_F32] = "f32", [F_TEXT] = "char", [F_RAW] = "byte", [F_PAD] = "byte",
+		[F_U8] = "u8", [F_U16] = "u16", [F_U32] = "u32", [F_U64] = "u64", [F_I8] = "s8", [F_I16] = "s16", [F_I32] = "s32",
+		[F_F16] = "f16", [F_F32] = "f32", [F_TEXT] = "char", [F_RAW] = "byte", [F_PAD] = "byte",
 	};
 
 	buf_str(out, names[f->type]);
@@ -73,7 +74,7 @@ static void put_labels(struct buf *out, const struct field *f)
 static void put_meaning(struct buf *out, const struct field *f)
 {
 	put_words(out, f->doc);
-	if (f->type == F_PAD)
+	if (field_is_pad(f))
 		buf_str(out, "; shown when it is not");
 	if (f->comment) {
 		buf_str(out, "; ");
@@ -83,7 +84,7 @@ static void put_meaning(struct buf *out, const struct field *f)
 	if (f->view == V_COLOUR)
 		buf_str(out, "; r, g, b, a");
 	if (f->flags & FL_NULL)
-		buf_printf(out, "; %lld is `null`", field_is_signed(f) ? -1ll : (long long)field_mask(f));
+		buf_printf(out, "; %" PRId64 " is `null`", field_is_signed(f) ? -1 : (int64_t)field_mask(f));
 	if (f->flags & (FL_DERIVED | FL_HIDDEN))
 		buf_str(out, !(f->flags & FL_HIDDEN) ? " (derived)" : f->flags & FL_DERIVED ? " (derived, not shown)" :
 			     " (not shown)");

@@ -241,7 +241,7 @@ static bool element_of(const struct field *f, struct field *one)
 /* The item of a list that a field refused, with the reason; the list itself when it is not due to one. */
 static const struct ynode *culprit(struct yedit *y, const struct field *f, const struct ynode *node, struct err *why)
 {
-	uint8_t room[4] = { 0 };
+	uint8_t room[8] = { 0 };
 	struct field one;
 	bool list = element_of(f, &one), flags = !list && f->view == V_FLAGS;
 
@@ -299,7 +299,7 @@ static int write_value(struct yedit *y, const struct value *v, const struct fiel
 		if (end == i)
 			continue;
 		for (unsigned k = i; k < end && f->bits; k++) {
-			uint32_t value = field_get(f, v->be, now, k);
+			uint64_t value = field_get(f, v->be, now, k);
 
 			rc = src_read(v->src, now + k * width, width, at + k * width, f->name, &y->why);
 			if (rc)
@@ -337,6 +337,8 @@ static void change_value(struct yedit *y, struct value *v, const struct ynode *n
 		refuse_derived(y, name_of(v).text, node);
 	} else if (v->style & DOC_SHOWN) {
 		v->differs = true;
+	} else if (here.flags & FL_PUT) {
+		leave(y, CHANGE_TEXT, here.name, node, node, "%s cannot be changed here", name_of(v).text);
 	} else {
 		y->rc = write_value(y, v, &here, y->bytes.p);
 	}
@@ -468,9 +470,9 @@ static bool is_bool(const char *text)
 /* Whether the node says the stored text: word for word, but for quotes, or as a number that is written another way. */
 static bool says(struct yedit *y, const struct ynode *node, const char *stored)
 {
-	static const struct field number = { .name = "", .count = 1, .type = F_U32, .view = V_HEX };
+	static const struct field number = { .name = "", .count = 1, .type = F_U64, .view = V_HEX };
 	size_t n = strlen(stored), quote = n > 1 && stored[0] == '"' && stored[n - 1] == '"';
-	uint8_t a[4], b[4];
+	uint8_t a[8], b[8];
 
 	if (y->found.len == n && !memcmp(y->found.p, stored, n))
 		return true;

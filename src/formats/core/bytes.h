@@ -11,6 +11,7 @@ static inline uint32_t le_u32(const uint8_t *p)
 {
 	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
+static inline uint64_t le_u64(const uint8_t *p) { return le_u32(p) | (uint64_t)le_u32(p + 4) << 32; }
 static inline uint16_t be_u16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static inline uint32_t be_u32(const uint8_t *p)
 {
@@ -18,6 +19,7 @@ static inline uint32_t be_u32(const uint8_t *p)
 }
 static inline void put_le16(uint8_t *p, uint16_t v) { p[0] = (uint8_t)v; p[1] = (uint8_t)(v >> 8); }
 static inline void put_le32(uint8_t *p, uint32_t v) { put_le16(p, (uint16_t)v); put_le16(p + 2, (uint16_t)(v >> 16)); }
+static inline void put_le64(uint8_t *p, uint64_t v) { put_le32(p, (uint32_t)v); put_le32(p + 4, (uint32_t)(v >> 32)); }
 
 static inline float bits_f32(uint32_t bits)
 {

@@ -31,7 +31,7 @@ static int show_field(void *ctx, const struct field *f)
 
 	if (field_shown(f, s->raw))
 		s->d->ops->field(s->d, f, s->be, s->raw, s->src, s->at);
-	else if (s->d->ops->pad && f->type == F_PAD && !(f->flags & FL_HIDDEN))
+	else if (s->d->ops->pad && field_is_pad(f) && !(f->flags & FL_HIDDEN))
 		s->d->ops->pad(s->d, f, s->be, s->raw, s->src, s->at);
 	return 0;
 }

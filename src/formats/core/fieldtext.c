@@ -5,9 +5,11 @@
 #include "schema.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-#include "bytes.h"
+#include "half.h"
 #include "num.h"
 
 /* A colour stored as one u32 is shown as its four bytes. */
@@ -24,10 +26,19 @@ static struct field as_shown(const struct field *f)
 
 /* ---- printing ---- */
 
-static void print_hex(struct buf *out, uint32_t v, unsigned bits)
+static unsigned hex_digits(const struct field *f)
 {
-	unsigned digits = (bits + 3) / 4;
-	uint8_t *p = buf_room(out, digits + 2);
+	return f->digits ? f->digits : (field_bits(f) + 3) / 4;
+}
+
+/* More digits where the value has them. */
+static void print_hex(struct buf *out, uint64_t v, unsigned digits)
+{
+	uint8_t *p;
+
+	while (digits < 16 && v >> 4 * digits)
+		digits++;
+	p = buf_room(out, digits + 2);
 
 	if (!p)
 		return;
@@ -38,26 +49,33 @@ static void print_hex(struct buf *out, uint32_t v, unsigned bits)
 	out->len += digits + 2;
 }
 
-static bool is_nan(uint32_t bits)
+static bool is_float(const struct field *f)
 {
-	return (bits & 0x7fffffff) > 0x7f800000;
+	return f->type == F_F32 || f->type == F_F16;
 }
 
-static void print_number(const struct field *f, uint32_t bits, struct buf *out)
+static bool is_nan(const struct field *f, uint64_t bits)
+{
+	return f->type == F_F16 ? (bits & 0x7fff) > 0x7c00 : (bits & 0x7fffffff) > 0x7f800000;
+}
+
+static void print_number(const struct field *f, uint64_t bits, struct buf *out)
 {
 	char *p = (char *)buf_room(out, NUM_MAX);
 
 	if (!p)
 		return;
 	if (f->type == F_F32)
-		out->len += num_f32(p, bits_f32(bits), true);
+		out->len += num_f32(p, bits_f32((uint32_t)bits), true);
+	else if (f->type == F_F16)
+		out->len += num_f32(p, half_f32((uint16_t)bits), true);
 	else if (field_is_signed(f))
 		out->len += num_i32(p, (int32_t)field_extend(f, bits));
 	else
-		out->len += num_u32(p, bits);
+		out->len += num_u64(p, bits);
 }
 
-static void print_flags(const struct field *f, uint32_t bits, struct buf *out)
+static void print_flags(const struct field *f, uint64_t bits, struct buf *out)
 {
 	const char *sep = "";
 
@@ -72,12 +90,12 @@ static void print_flags(const struct field *f, uint32_t bits, struct buf *out)
 	}
 	if (bits) {
 		buf_str(out, sep);
-		print_hex(out, bits, field_bits(f));
+		print_hex(out, bits, hex_digits(f));
 	}
 	buf_char(out, ']');
 }
 
-static void print_enum(const struct field *f, uint32_t bits, struct buf *out)
+static void print_enum(const struct field *f, uint64_t bits, struct buf *out)
 {
 	const struct label *l = f->labels;
 
@@ -86,10 +104,10 @@ static void print_enum(const struct field *f, uint32_t bits, struct buf *out)
 	if (l->name)
 		buf_str(out, l->name);
 	else
-		print_hex(out, bits, field_bits(f));
+		print_hex(out, bits, hex_digits(f));
 }
 
-static void print_element(const struct field *f, uint32_t bits, struct buf *out)
+static void print_element(const struct field *f, uint64_t bits, struct buf *out)
 {
 	if ((f->flags & FL_NULL) && bits == field_mask(f))
 		buf_str(out, "null");
@@ -97,8 +115,8 @@ static void print_element(const struct field *f, uint32_t bits, struct buf *out)
 		print_flags(f, bits, out);
 	else if (f->view == V_ENUM)
 		print_enum(f, bits, out);
-	else if (f->view == V_HEX || (f->type == F_F32 && is_nan(bits)))
-		print_hex(out, bits, field_bits(f));
+	else if (f->view == V_HEX || (is_float(f) && is_nan(f, bits)))
+		print_hex(out, bits, hex_digits(f));
 	else
 		print_number(f, bits, out);
 }
@@ -111,12 +129,16 @@ static bool is_list(const struct field *f)
 
 static void print_elements(const struct field *f, bool be, const uint8_t *raw, struct buf *out)
 {
+	unsigned n = f->count;
+
+	while (n && f->flags & FL_TRIM && !raw[f->at + n - 1])
+		n--;
 	if (!is_list(f)) {
 		print_element(f, field_get(f, be, raw, 0), out);
 		return;
 	}
 	buf_char(out, '[');
-	for (unsigned i = 0; i < f->count; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		if (i)
 			buf_str(out, ", ");
 		print_element(f, field_get(f, be, raw, i), out);
@@ -288,12 +310,16 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A number of any length, but what does not fit 40 bits is given as 2^40: outside every field. */
-static int parse_digits(const struct scan *s, struct word w, int64_t *out)
+/* An integer of any length: its size, `more` when 64 bits cannot hold it. */
+struct integer { uint64_t v; bool minus, more; };
+
+static int parse_digits(const struct scan *s, struct word w, struct integer *out)
 {
 	bool hex = has_hex_prefix(w), minus = w.n && w.p[0] == '-';
 	size_t i = hex ? 2 : w.n && (minus || w.p[0] == '+');
-	int64_t v = 0, most = (int64_t)1 << 40;
+	uint64_t base = hex ? 16 : 10;
+
+	*out = (struct integer){ 0, minus, false };
 
 	if (looks_octal(w))
 		return refuse(s, w, "looks like an octal number; write it without leading zeros");
@@ -304,58 +330,65 @@ static int parse_digits(const struct scan *s, struct word w, int64_t *out)
 
 		if (digit < 0 || (!hex && digit > 9))
 			return refuse(s, w, "is not a number");
-		v = v * (hex ? 16 : 10) + digit;
-		v = v < most ? v : most;
+		out->more |= out->v > (UINT64_MAX - (unsigned)digit) / base;
+		out->v = out->v * base + (unsigned)digit;
 	}
-	*out = minus ? -v : v;
 	return 0;
 }
 
-static int parse_integer(const struct field *f, const struct scan *s, struct word w, uint32_t *bits)
+static int parse_integer(const struct field *f, const struct scan *s, struct word w, uint64_t *bits)
 {
 	bool minus = field_is_signed(f) && f->view == V_NUMBER;
-	int64_t mask = field_mask(f), low = minus ? -(mask >> 1) - 1 : 0, high = minus ? mask >> 1 : mask, v = 0;
-	int digits = (int)((field_bits(f) + 3) / 4), rc = parse_digits(s, w, &v);
+	uint64_t mask = field_mask(f), high = minus ? mask >> 1 : mask, low = minus ? high + 1 : 0;
+	struct integer i;
+	int rc = parse_digits(s, w, &i);
 
 	if (rc)
 		return rc;
-	if (v >= low && v <= high) {
-		*bits = (uint32_t)v;
+	if (!i.more && i.v <= (i.minus ? low : high)) {
+		*bits = i.minus ? -i.v & mask : i.v;
 		return 0;
 	}
 	if (f->view == V_HEX || f->view == V_FLAGS)
-		return err_set(s->e, EINVAL, "%s is outside 0x%0*x..0x%x", quote(w).text, digits, 0u, (unsigned)high);
-	return err_set(s->e, EINVAL, "%s is outside %lld..%lld", quote(w).text, (long long)low, (long long)high);
+		return err_set(s->e, EINVAL, "%s is outside 0x%0*x..0x%" PRIx64, quote(w).text, (int)hex_digits(f), 0u,
+			       high);
+	return err_set(s->e, EINVAL, "%s is outside %s%" PRIu64 "..%" PRIu64, quote(w).text, minus ? "-" : "", low,
+		       high);
 }
 
-static int parse_nan(const struct scan *s, struct word w, uint32_t *bits)
+static int parse_nan(const struct field *f, const struct scan *s, struct word w, uint64_t *bits)
 {
-	int64_t v = 0;
-	int rc = parse_digits(s, w, &v);
+	struct integer i;
+	int rc = parse_digits(s, w, &i);
 
 	if (rc)
 		return rc;
-	if (v > 0xffffffff || !is_nan((uint32_t)v))
+	if (i.more || i.v > field_mask(f) || !is_nan(f, i.v))
 		return refuse(s, w, "is not the bits of a NaN; other floats are decimal");
-	*bits = (uint32_t)v;
+	*bits = i.v;
 	return 0;
 }
 
-static int parse_float(const struct scan *s, struct word w, uint32_t *bits)
+static int parse_float(const struct field *f, const struct scan *s, struct word w, uint64_t *bits)
 {
+	bool half = f->type == F_F16;
 	float v;
 
 	if (has_hex_prefix(w))
-		return parse_nan(s, w, bits);
+		return parse_nan(f, s, w, bits);
 	if (word_is(w, ".inf") || word_is(w, "+.inf") || word_is(w, "-.inf")) {
-		*bits = w.p[0] == '-' ? 0xff800000 : 0x7f800000;
+		v = w.p[0] == '-' ? -INFINITY : INFINITY;
+		*bits = half ? f32_half(v) : f32_bits(v);
 		return 0;
 	}
 	if (looks_octal(w))
 		return refuse(s, w, "looks like an octal number; write it without leading zeros");
 	if (!num_parse_f32(w.p, w.n, &v))
 		return refuse(s, w, "is not a number that a 32-bit float can hold");
-	*bits = f32_bits(v);
+	*bits = half ? f32_half(v) : f32_bits(v);
+	if (half && isinf(half_f32((uint16_t)*bits)))
+		return err_set(s->e, EINVAL, "%s is outside -65504..65504, what a 16-bit float can hold",
+			       quote(w).text);
 	return 0;
 }
 
@@ -425,7 +458,7 @@ static int refuse_name(const struct scan *s, const struct label *l, struct word 
 		       near ? "; nearest is " : "", near ? near : "");
 }
 
-static int parse_name(const struct field *f, const struct scan *s, struct word w, uint32_t *bits)
+static int parse_name(const struct field *f, const struct scan *s, struct word w, uint64_t *bits)
 {
 	for (const struct label *l = f->labels; l->name; l++) {
 		if (word_is(w, l->name)) {
@@ -440,12 +473,12 @@ static int parse_name(const struct field *f, const struct scan *s, struct word w
 
 /* ---- values ---- */
 
-static int parse_flags(const struct field *f, struct scan *s, uint32_t *bits)
+static int parse_flags(const struct field *f, struct scan *s, uint64_t *bits)
 {
 	*bits = 0;
 	while (!take_char(s, ']')) {
 		struct word w = take_word(s);
-		uint32_t one = 0;
+		uint64_t one = 0;
 		int rc = w.n ? parse_name(f, s, w, &one) : refuse_rest(s, "a name, a number or ]");
 
 		if (rc)
@@ -458,7 +491,7 @@ static int parse_flags(const struct field *f, struct scan *s, uint32_t *bits)
 	return 0;
 }
 
-static int parse_element(const struct field *f, struct scan *s, uint32_t *bits)
+static int parse_element(const struct field *f, struct scan *s, uint64_t *bits)
 {
 	struct word w;
 
@@ -475,14 +508,14 @@ static int parse_element(const struct field *f, struct scan *s, uint32_t *bits)
 		return refuse(s, w, "is not a list of names");
 	if (f->view == V_ENUM)
 		return parse_name(f, s, w, bits);
-	return f->type == F_F32 ? parse_float(s, w, bits) : parse_integer(f, s, w, bits);
+	return is_float(f) ? parse_float(f, s, w, bits) : parse_integer(f, s, w, bits);
 }
 
 static int parse_elements(const struct field *f, bool be, uint8_t *raw, struct scan *s)
 {
 	bool list = is_list(f);
 	unsigned i = 0;
-	uint32_t bits;
+	uint64_t bits = 0;
 	int rc;
 
 	if (list && !take_char(s, '['))
@@ -501,6 +534,11 @@ static int parse_elements(const struct field *f, bool be, uint8_t *raw, struct s
 		skip_blanks(s);
 		if (!at_char(s, ']') && !take_char(s, ','))
 			return refuse_rest(s, "a comma or ]");
+	}
+	if (f->flags & FL_TRIM && i < f->count) {
+		if (raw)
+			memset(raw + f->at + i, 0, f->count - i);
+		return 0;
 	}
 	return i == f->count ? 0 : err_set(s->e, EINVAL, "%u values in the list, expected %u", i, f->count);
 }

@@ -191,7 +191,8 @@ int object_verify(struct object *o, struct err *e);
 
 /* What value by value editing of a document could not do, for doc_put(). */
 enum doc_change_kind {
-	CHANGE_TEXT,                           /* a doc_text() that is not derived has another text */
+	CHANGE_TEXT,                           /* a doc_text() that is not derived, or a field with FL_PUT, has another
+						* text; that of a field is a value of it */
 	CHANGE_ROWS,                           /* doc_rows() or a record list of another length */
 	CHANGE_LIST,                           /* doc_list() of another length */
 	CHANGE_KEY                             /* a key that the document does not say */

@@ -81,6 +81,19 @@ size_t num_u32(char *p, uint32_t v)
 	return n;
 }
 
+size_t num_u64(char *p, uint64_t v)
+{
+	uint32_t low = (uint32_t)(v % ten[9]);
+	unsigned zeros = 9 - count_digits(low);
+	size_t n;
+
+	if (v <= UINT32_MAX)
+		return num_u32(p, (uint32_t)v);
+	n = num_u64(p, v / ten[9]);
+	memset(p + n, '0', zeros);
+	return n + zeros + num_u32(p + n + zeros, low);
+}
+
 size_t num_i32(char *p, int32_t v)
 {
 	if (v >= 0)

@@ -12,6 +12,7 @@
  * Infinity is .inf, NaN its bits (0x7fc00001) with dot; without dot both print 0. */
 size_t num_f32(char *p, float v, bool dot);
 size_t num_u32(char *p, uint32_t v);
+size_t num_u64(char *p, uint64_t v);
 size_t num_i32(char *p, int32_t v);
 
 /* Nearest float32 of decimal text, correctly rounded (ties to even): [+-]digits[.digits][e[+-]digits]; one side of the

@@ -17,11 +17,14 @@ unsigned field_width(const struct field *f)
 	switch (f->type) {
 	case F_U16:
 	case F_I16:
+	case F_F16:
 		return 2;
 	case F_U32:
 	case F_I32:
 	case F_F32:
 		return 4;
+	case F_U64:
+		return 8;
 	case F_INLINE:
 		return f->sub->size;
 	default:
@@ -34,57 +37,59 @@ unsigned field_bits(const struct field *f)
 	return f->bits ? f->bits : field_width(f) * 8;
 }
 
-uint32_t field_mask(const struct field *f)
+uint64_t field_mask(const struct field *f)
 {
 	unsigned bits = field_bits(f);
 
-	return bits < 32 ? (1u << bits) - 1 : 0xffffffff;
+	return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-uint32_t field_extend(const struct field *f, uint32_t bits)
+uint64_t field_extend(const struct field *f, uint64_t bits)
 {
-	uint32_t mask = field_mask(f);
+	uint64_t mask = field_mask(f);
 
 	return field_is_signed(f) && (bits & (mask ^ mask >> 1)) ? bits | ~mask : bits;
 }
 
-static uint32_t word_get(unsigned width, bool be, const uint8_t *p)
+static uint64_t word_get(unsigned width, bool be, const uint8_t *p)
 {
 	if (width == 1)
 		return *p;
 	if (width == 2)
 		return be ? be_u16(p) : le_u16(p);
-	return be ? be_u32(p) : le_u32(p);
+	if (width == 4)
+		return be ? be_u32(p) : le_u32(p);
+	return be ? (uint64_t)be_u32(p) << 32 | be_u32(p + 4) : le_u64(p);
 }
 
-static void word_set(unsigned width, bool be, uint8_t *p, uint32_t v)
+static void word_set(unsigned width, bool be, uint8_t *p, uint64_t v)
 {
 	for (unsigned i = 0; i < width; i++, v >>= 8)
 		p[be ? width - 1 - i : i] = (uint8_t)v;
 }
 
-uint32_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i)
+uint64_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i)
 {
 	unsigned width = field_width(f);
 
 	return word_get(width, be, raw + f->at + (size_t)i * width) >> f->bit & field_mask(f);
 }
 
-void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint32_t bits)
+void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_t bits)
 {
 	unsigned width = field_width(f);
 	uint8_t *p = raw + f->at + (size_t)i * width;
-	uint32_t mask = field_mask(f) << f->bit;
+	uint64_t mask = field_mask(f) << f->bit;
 
 	word_set(width, be, p, (word_get(width, be, p) & ~mask) | (bits << f->bit & mask));
 }
 
 bool field_shown(const struct field *f, const uint8_t *raw)
 {
-	uint8_t any = f->type != F_PAD;
+	bool any = !field_is_pad(f);
 
 	for (unsigned i = 0; i < f->count && !any; i++)
-		any = raw[f->at + i];
+		any = field_get(f, false, raw, i);
 	return any && !(f->flags & FL_HIDDEN);
 }
 
@@ -136,15 +141,17 @@ static int decode_field(void *ctx, const struct field *f)
 	unsigned width = field_width(f);
 
 	for (unsigned i = 0; i < f->count && f->member != FIELD_NO_MEMBER; i++) {
-		uint32_t v = field_extend(f, field_get(f, d->be, d->raw, i));
+		uint64_t v = field_extend(f, field_get(f, d->be, d->raw, i));
 		uint8_t *to = d->out + f->member + (size_t)i * width;
 
 		if (width == 1)
 			*to = (uint8_t)v;
 		else if (width == 2)
 			memcpy(to, &(uint16_t){ (uint16_t)v }, 2);
+		else if (width == 4)
+			memcpy(to, &(uint32_t){ (uint32_t)v }, 4);
 		else
-			memcpy(to, &v, 4);
+			memcpy(to, &v, 8);
 	}
 	return 0;
 }
@@ -157,13 +164,17 @@ static int encode_field(void *ctx, const struct field *f)
 	for (unsigned i = 0; i < f->count && f->member != FIELD_NO_MEMBER; i++) {
 		const uint8_t *from = d->in + f->member + (size_t)i * width;
 		uint16_t half;
-		uint32_t v = *from;
+		uint32_t word;
+		uint64_t v = *from;
 
 		if (width == 2) {
 			memcpy(&half, from, 2);
 			v = half;
 		} else if (width == 4) {
-			memcpy(&v, from, 4);
+			memcpy(&word, from, 4);
+			v = word;
+		} else if (width == 8) {
+			memcpy(&v, from, 8);
 		}
 		field_set(f, d->be, d->raw, i, v);
 	}
@@ -249,7 +260,7 @@ static int check_labels(const struct checking *c, const struct field *f)
 
 static int check_form(const struct checking *c, const struct field *f)
 {
-	bool integer = f->type < F_F32, bytes = f->type == F_TEXT || field_is_bytes(f);
+	bool integer = field_is_integer(f), bytes = f->type == F_TEXT || field_is_bytes(f);
 
 	if (f->type > F_PAD || f->view > V_COLOUR)
 		return wrong(c, f, "no such type or view");
@@ -257,6 +268,10 @@ static int check_form(const struct checking *c, const struct field *f)
 		return wrong(c, f, "bits outside the integer");
 	if ((f->view == V_HEX || f->view == V_FLAGS || f->view == V_ENUM) && !integer)
 		return wrong(c, f, "a view for integers only");
+	if (f->digits && f->view != V_HEX)
+		return wrong(c, f, "digits of a view that has none");
+	if (f->flags & FL_TRIM && f->type != F_TEXT)
+		return wrong(c, f, "only texts are trimmed");
 	if (f->view == V_COLOUR && (f->bits || f->flags & FL_NULL ||
 				    !((f->type == F_U8 && f->count == 4) || (f->type == F_U32 && f->count == 1))))
 		return wrong(c, f, "a colour that is neither u8[4] nor u32");
@@ -294,7 +309,7 @@ static int check_field(void *ctx, const struct field *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		if (field_get(f, c->be, c->used, i))
 			return wrong(c, f, "overlaps an earlier field");
-		field_set(f, c->be, c->used, i, 0xffffffff);
+		field_set(f, c->be, c->used, i, UINT64_MAX);
 	}
 	return 0;
 }

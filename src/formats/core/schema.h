@@ -10,7 +10,9 @@
 #include "base.h"
 
 enum field_type {
-	F_U8, F_U16, F_U32, F_I8, F_I16, F_I32, F_F32,
+	F_U8, F_U16, F_U32, F_U64, F_I8, F_I16, F_I32,
+	F_F16,                                 /* IEEE half; shown as the f32 it is */
+	F_F32,
 	F_TEXT,                                /* count bytes of text, padded with zeros */
 	F_RAW,                                 /* count bytes nobody understands */
 	F_PAD,                                 /* count bytes expected to be zero; shown only when they are not */
@@ -19,7 +21,7 @@ enum field_type {
 
 enum field_view {
 	V_NUMBER,                              /* decimal; f32 by num_f32() */
-	V_HEX,                                 /* zero-padded 0x..., for integers */
+	V_HEX,                                 /* zero-padded 0x..., for integers; `digits` of them, 0: all */
 	V_FLAGS,                               /* [name, name, 0x00000100]: labels name bits, the rest is one number */
 	V_ENUM,                                /* a label's name, or hex (width of the bits) when it has none */
 	V_COLOUR                               /* u8[4] or a u32 read as bytes: [r, g, b, a] */
@@ -28,7 +30,10 @@ enum field_view {
 enum field_flags {
 	FL_DERIVED = 1,                        /* shown with "# derived"; follows from something else */
 	FL_HIDDEN = 2,                         /* not in the YAML view, only in raw/: magics, table offsets */
-	FL_NULL = 4                            /* all bits set is shown as null: a missing reference */
+	FL_NULL = 4,                           /* all bits set is shown as null: a missing reference */
+	FL_ODD = 8,                            /* expected to be zero; shown only when it is not, as padding is */
+	FL_TRIM = 16,                          /* F_TEXT as a list of bytes: without the zeros at its end */
+	FL_PUT = 32                            /* other bytes follow: an edit leaves it to model_ops.doc_put() */
 };
 
 struct label { uint32_t value; const char *name; };    /* ends with a NULL name; V_FLAGS: the mask of one bit */
@@ -42,6 +47,7 @@ struct field {
 	uint16_t member;                       /* offsetof in the decoded struct; FIELD_NO_MEMBER */
 	uint8_t type, view, flags;
 	uint8_t bit, bits;                     /* part of an integer: lowest bit and width; bits 0: all of it */
+	uint8_t digits;
 	const struct label *labels;
 	const struct record *sub;
 	const char *comment;                   /* unit or range, printed behind the value; NULL: none */
@@ -76,10 +82,15 @@ struct record {
 #define U8(S, m, at, doc, ...) FIELD1_(S, m, uint8_t, F_U8, at, doc, __VA_ARGS__)
 #define U16(S, m, at, doc, ...) FIELD1_(S, m, uint16_t, F_U16, at, doc, __VA_ARGS__)
 #define U32(S, m, at, doc, ...) FIELD1_(S, m, uint32_t, F_U32, at, doc, __VA_ARGS__)
+#define U64(S, m, at, doc, ...) FIELD1_(S, m, uint64_t, F_U64, at, doc, __VA_ARGS__)
 #define I16(S, m, at, doc, ...) FIELD1_(S, m, int16_t, F_I16, at, doc, __VA_ARGS__)
 #define I32(S, m, at, doc, ...) FIELD1_(S, m, int32_t, F_I32, at, doc, __VA_ARGS__)
 #define F32(S, m, at, doc, ...) FIELD1_(S, m, float, F_F32, at, doc, __VA_ARGS__)
 #define U8N(S, m, at, n, doc, ...) FIELDN_(S, m, uint8_t, F_U8, at, n, doc, __VA_ARGS__)
+#define I8N(S, m, at, n, doc, ...) FIELDN_(S, m, int8_t, F_I8, at, n, doc, __VA_ARGS__)
+#define I16N(S, m, at, n, doc, ...) FIELDN_(S, m, int16_t, F_I16, at, n, doc, __VA_ARGS__)
+/* The member has the bits; half.h makes numbers of them. */
+#define F16N(S, m, at, n, doc, ...) FIELDN_(S, m, uint16_t, F_F16, at, n, doc, __VA_ARGS__)
 #define F32N(S, m, at, n, doc, ...) FIELDN_(S, m, float, F_F32, at, n, doc, __VA_ARGS__)
 #define TEXT(S, m, at, n, doc, ...) FIELDN_(S, m, char, F_TEXT, at, n, doc, __VA_ARGS__)
 /* Fields without a member. RAW's name is unknown_OFFSET by custom. */
@@ -95,21 +106,29 @@ struct record {
 
 unsigned field_width(const struct field *f);                   /* bytes of one element */
 unsigned field_bits(const struct field *f);                    /* of one element: its bit field's, or all */
-uint32_t field_mask(const struct field *f);                    /* that many bits set */
-uint32_t field_extend(const struct field *f, uint32_t bits);   /* with the sign bit of a signed type repeated */
+uint64_t field_mask(const struct field *f);                    /* that many bits set */
+uint64_t field_extend(const struct field *f, uint64_t bits);   /* with the sign bit of a signed type repeated */
 static inline bool field_is_signed(const struct field *f)
 {
 	return f->type == F_I8 || f->type == F_I16 || f->type == F_I32;
+}
+static inline bool field_is_integer(const struct field *f)
+{
+	return f->type < F_F16;
 }
 static inline bool field_is_bytes(const struct field *f)
 {
 	return f->type == F_RAW || f->type == F_PAD;
 }
 /* Element i as raw bits (shifted down for a bit field), and back; other bits of the bytes stay. raw: the record. */
-uint32_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i);
-void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint32_t bits);
+uint64_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i);
+void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_t bits);
 /* Whether the YAML view has it: not hidden, and padding only when it is not zero. */
 bool field_shown(const struct field *f, const uint8_t *raw);
+static inline bool field_is_pad(const struct field *f)
+{
+	return f->type == F_PAD || f->flags & FL_ODD;
+}
 /* The value as YAML text, a list for count > 1; and text of a value back into raw. EINVAL: not a value of this field,
  * with what was found and expected. Text equal to the printed one leaves the bytes as they are. */
 void field_print(const struct field *f, bool be, const uint8_t *raw, struct buf *out);

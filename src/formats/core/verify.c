@@ -50,7 +50,7 @@ static void keep_difference(struct check *c, const struct field *f, const uint8_
 			    struct source *src, uint64_t at)
 {
 	unsigned width = field_width(f), i = 0;
-	char what[128], hex[2][9];
+	char what[128], hex[2][17];
 	struct err why;
 
 	while (i + 1 < f->count && !memcmp(was + i * width, is + i * width, width))
