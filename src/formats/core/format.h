@@ -215,10 +215,15 @@ struct model_ops {
 	int (*open)(struct object *, struct err *);
 	uint32_t (*count)(const struct object *, unsigned part);
 	int (*locate)(const struct object *, unsigned section, struct span *out);
+	/* The i-th piece of the bytes whose name stands in the file itself (chunks by tag), unlike those of sections:
+	 * its place, and its unique name for raw/NAME.bin. False: there are no more. */
+	bool (*chunk)(const struct object *, uint32_t i, struct span *out, char name[PART_NAME_MAX]);
 	/* Says DOC_HEADER and so on by calls to d. */
 	int (*doc)(struct object *, unsigned kind, uint32_t index, struct doc *d, struct err *);
 	bool (*skinned)(const struct object *, uint32_t mesh);                 /* from the tables, without decoding */
 	int (*mesh)(struct object *, uint32_t mesh, struct geo_mesh *out, struct arena *, struct err *);
+	/* What OBJ texts of a mesh look like, for reading; NULL: `o mesh_N`, triangles, numbered groups. */
+	int (*form)(struct object *, uint32_t mesh, struct geo_form *out, struct arena *, struct err *);
 	int (*material)(struct object *, uint32_t i, struct geo_material *out, struct arena *, struct err *);
 	int (*image)(struct object *, uint32_t i, struct geo_image *out, struct arena *, struct err *);
 	/* Whether a part has its usual file at all (a mesh its OBJ, an image its PNG), and whether that can be written;

@@ -1,5 +1,6 @@
-/* Geometry and pictures as tools understand them: formats fill these, exporters read them. Everything is float and
- * belongs to the caller's arena; axes and units are the file's own. */
+/* Geometry and pictures as tools understand them: formats fill these, exporters read them. Everything belongs to the
+ * caller's arena; axes and units are the file's own. Numbers are floats, but for meshes that are stored in fixed point:
+ * those keep their integers, and nothing is rounded on the way to a text and back. */
 #ifndef MODELFS_GEO_H
 #define MODELFS_GEO_H
 
@@ -18,6 +19,7 @@ struct geo_stream {
 	uint8_t attr, comps;
 	uint32_t count;
 	float *v;                              /* count * comps; UV top-down as stored, colours 0..1 */
+	int64_t *fixed;                        /* in its place where the mesh has fixed_bits */
 	uint32_t *corner;
 };
 
@@ -25,6 +27,7 @@ struct geo_stream {
 struct geo_part {
 	int32_t material;                      /* index in materials.yaml; -1: none */
 	uint32_t first_face, nfaces;
+	const char *object;                    /* where the mesh has `objects`; NULL: no name */
 };
 
 struct geo_mesh {
@@ -35,6 +38,20 @@ struct geo_mesh {
 	unsigned nstreams;
 	struct geo_part *parts;
 	unsigned nparts;
+
+	/* Not 0: positions and streams are integers over 2^fixed_bits, in `fixed` in the place of position and v. At
+	 * most NUM_FIXED_BITS. */
+	uint8_t fixed_bits;
+	int64_t (*fixed)[3];
+	/* In the place of face, 4 corners each: the fourth of a triangle is GEO_NONE. Streams with a corner index have
+	 * 4 entries per face. Textures cover whole faces. */
+	uint32_t (*quad)[4];
+	/* Parts say which object they belong to: an `o` line where that changes, also before a part without faces, in
+	 * the place of `o mesh_N` and `g group_K`. */
+	bool objects;
+	/* Of the MTL, in its order; NULL: those of the parts with faces. */
+	const uint32_t *materials;
+	uint32_t nmaterials;
 
 	/* Skinning: vertex v has ninfluences[v] pairs from first_influence[v] on, in stored order, zeros kept. */
 	bool skinned;                          /* some vertex stores weights */
@@ -70,6 +87,17 @@ static inline bool geo_stays(struct geo_number given, float shown)
 
 struct geo_corner { uint32_t v, uv, normal; };         /* numbers from 0; uv and normal may be GEO_NONE */
 
+/* A name a text gave to objects or materials; line: of its first `o`, `g` or `usemtl`. */
+struct geo_name { const char *text; unsigned line; };
+
+/* What OBJ texts of a mesh look like, where it is not `o mesh_N` and triangles with numbered groups and materials. */
+struct geo_form {
+	bool quads;                            /* faces of 3 or 4 corners, no fans; more are EINVAL */
+	bool named;                            /* groups and materials have names, not numbers */
+	const char *object;                    /* the object that is taken; NULL: all are, `o` and `g` only name groups */
+	const char *holds;                     /* "JOM holds triangles and quads", for messages */
+};
+
 /* What somebody wants a mesh to be. Lines count from 1, for messages. Arrays belong to the caller's arena. */
 struct geo_put {
 	uint32_t nvertices, nuvs, nnormals, nfaces;
@@ -82,6 +110,14 @@ struct geo_put {
 	int32_t *material;                     /* of each face: K of `usemtl material_K`; -1 */
 	unsigned *vertex_line, *face_line;
 	bool foreign_normals;                  /* the file was written by another program: see views.md 4 */
+
+	/* Of a form with `quads`, in the place of face; v of a triangle's fourth corner is GEO_NONE. */
+	struct geo_corner (*quad)[4];
+	/* Of a form with `named`, in the place of group and material: numbers of names; GEO_NONE. Each name once. */
+	struct geo_name *names;
+	uint32_t nnames;
+	uint32_t *object, *usemtl;             /* of each face */
+	unsigned *usemtl_line;                 /* of each face: where its usemtl stands */
 };
 
 /* Weights of all vertices of a mesh, in the order of its v lines: vertex i has npairs[i] pairs from first[i] on. */
@@ -97,6 +133,10 @@ struct geo_material {
 	const char *name;                      /* of usemtl; belongs to the arena */
 	float colour[4];                       /* factor, 0..1 */
 	int32_t image;                         /* of the textures; -1: none */
+	/* Lines of the MTL of the format's own, each with its end; NULL: none. */
+	const char *head;                      /* before map_Kd, in the place of Kd and d */
+	const char *tail;                      /* behind it */
+	const char *map;                       /* map_Kd of model.mtl, in the place of the picture's path; NULL: none */
 };
 
 struct geo_image {
