@@ -70,7 +70,9 @@ static void test_read(void **state)
 
 static void test_no_numbers(void **state)
 {
-	static const char *const texts[] = { "", "-", ".", "-.", "e5", "1e", "1e+", "1,5", "1.5x", "0x10", "1 ", ".inf", "1e5.0" };
+	static const char *const texts[] = {
+		"", "-", ".", "-.", "e5", "1e", "1e+", "1,5", "1.5x", "0x10", "1 ", ".inf", "1e5.0",
+	};
 	int64_t got;
 
 	(void)state;

@@ -54,8 +54,8 @@ enum {
 	NUM_U8, NUM_U16, NUM_U32, NUM_I8, NUM_I16, NUM_I32, NUM_F32, HEX_U8, HEX_U16, HEX_U32, HEX_BITS, BITS,
 	BITS_SIGNED, BITS_ALL, FLAGS, FLAGS_BITS, FLAGS_TWO, FLAGS_NULL, ENUM, ENUM_BITS, ENUM_SIGNED,
 	ENUM_TWO, NULL_U8, NULL_I16, NULL_F32, NULL_BITS, COLOUR_BYTES, COLOUR_WORD, LIST_I16, LIST_F32,
-	LIST_HEX, LIST_BITS, NUM_U64, HEX_U64, HEX_U64_8, BITS_U64, NUM_F16, LIST_F16, TEXT_1, TEXT_8, TEXT_TRIM, RAW_1,
-	RAW_2, RAW_8, PAD_3,
+	LIST_HEX, LIST_BITS, NUM_U64, HEX_U64, HEX_U64_8, BITS_U64, NUM_F16, LIST_F16, FIX, ANGLE, LIST_FIX, TEXT_1,
+	TEXT_8, TEXT_TRIM, TEXT_ENDED, RAW_1, RAW_2, RAW_8, PAD_3,
 	ALL_FIELDS
 };
 
@@ -101,6 +101,10 @@ static const struct field fields[ALL_FIELDS] = {
 	[TEXT_1] = LIST(1, .type = F_TEXT),
 	[TEXT_8] = LIST(8, .type = F_TEXT),
 	[TEXT_TRIM] = LIST(8, .type = F_TEXT, .flags = FL_TRIM),
+	[FIX] = FIELD(.type = F_FIX32),
+	[ANGLE] = FIELD(.type = F_ANGLE),
+	[LIST_FIX] = LIST(2, .type = F_FIX32),
+	[TEXT_ENDED] = LIST(4, .type = F_TEXT, .flags = FL_ENDED),
 	[RAW_1] = LIST(1, .type = F_RAW),
 	[RAW_2] = LIST(2, .type = F_RAW),
 	[RAW_8] = LIST(8, .type = F_RAW),
@@ -213,6 +217,11 @@ static const struct text_case printed[] = {
 	CASE(LIST_I16, "\x00\x10\xff\xff\0\0\0\0", "[4096, -1, 0, 0]"),
 	CASE(LIST_F32, "\0\0\x20\x41\0\0\xa0\x41\0\0\xa0\x40", "[10.0, 20.0, 5.0]"),
 	CASE(LIST_HEX, "\x01\0\xff\xff", "[0x0001, 0xffff]"), CASE(LIST_BITS, "\x1f\x2f\xff", "[1, 2, 15]"),
+	CASE(FIX, "\0\0\xff\xff", "-1.0"), CASE(FIX, "\x01\0\0\0", "0.0000152587890625"),
+	CASE(FIX, "\xff\xff\xff\x7f", "32767.9999847412109375"), CASE(FIX, "\0\0\0\x80", "-32768.0"),
+	CASE(ANGLE, "\0\x20", "45.0"), CASE(ANGLE, "\0\x80", "-180.0"), CASE(ANGLE, "\x01\0", "0.0054931640625"),
+	CASE(LIST_FIX, "\0\x80\0\0\0\0\0\0", "[0.5, 0.0]"),
+	CASE(TEXT_ENDED, "abc\0", "\"abc\""), CASE(TEXT_ENDED, "abcd", "[97, 98, 99, 100]"),
 	CASE(TEXT_8, "COG\0\0\0\0\0", "\"COG\""), CASE(TEXT_8, "\0\0\0\0\0\0\0\0", "\"\""),
 	CASE(TEXT_8, "a\"b\\c d~", "\"a\\\"b\\\\c d~\""),
 	CASE(TEXT_8, "COG\0x\0\0\0", "[67, 79, 71, 0, 120, 0, 0, 0]"),
@@ -269,6 +278,12 @@ static const struct text_case accepted[] = {
 	CASE(ENUM, "\x08\0", "8"), CASE(ENUM, "\x10\0", "0x10"),
 	CASE(LIST_I16, "\1\0\2\0\3\0\4\0", "[1,\n  2,\t3, 0x4]"),
 	CASE(LIST_F32, "\0\0\x80\x3f\0\0\0\0\0\0\0\x80", "[1, 0, -0]"),
+	CASE(FIX, "\0\0\x01\0", "1"), CASE(FIX, "\x01\0\0\0", "0.00000762939453125"),
+	CASE(FIX, "\xff\xff\xff\xff", "-0.00000762939453125"), CASE(FIX, "\0\0\0\0", "0.0000076293945312499"),
+	CASE(FIX, "\xff\xff\xff\x7f", "32767.99999"), CASE(FIX, "\x01\0\0\0", "1e-5"),
+	CASE(ANGLE, "\0\0", "360"), CASE(ANGLE, "\0\x80", "180.0"), CASE(ANGLE, "\0\xc0", "270"),
+	CASE(ANGLE, "\x39\0", "0.3136"),
+	CASE(TEXT_ENDED, "abcd", "[97, 98, 99, 100]"),
 	CASE(TEXT_8, "NULL\0\0\0\0", "'NULL'"), CASE(TEXT_8, "it's\0\0\0\0", "'it''s'"),
 	CASE(TEXT_8, "a b\\\0\0\0\0", "'a b\\'"),
 	CASE(TEXT_8, "\1\2\3\4\5\6\7\x08", "[1, 2, 3, 4, 5, 6, 7, 8]"),
@@ -357,6 +372,14 @@ static const struct { unsigned field; const char *text, *message; } refused[] = 
 	{ LIST_I16, "[1, 2, 3, 4, 5]", "more than 4 values in the list" },
 	{ LIST_I16, "[1, 2, [3], 4]", "\"[3], 4]\" found, expected one value" },
 	{ LIST_I16, "[]", "0 values in the list, expected 4" },
+	{ FIX, "40000.0", "40000.0 is outside -32768..32767.99998" },
+	{ FIX, "32767.999993", "32767.999993 is outside -32768..32767.99998" },
+	{ FIX, "-1e300", "-1e300 is outside -32768..32767.99998" },
+	{ FIX, "0x10", "\"0x10\" is not a number" },
+	{ FIX, "01.5", "\"01.5\" looks like an octal number; write it without leading zeros" },
+	{ ANGLE, "361", "361 is outside -360..360" },
+	{ ANGLE, "-400.5", "-400.5 is outside -360..360" },
+	{ TEXT_ENDED, "\"abcd\"", "4 bytes, at most 3" },
 	{ TEXT_8, "COG", "\"COG\" found, expected a quoted text or a list of bytes" },
 	{ TEXT_8, "\"123456789\"", "the text has 9 characters, at most 8 fit" },
 	{ TEXT_8, "\"abc", "the text has no closing \"" },
@@ -669,6 +692,9 @@ static void test_check_of_tables(void **state)
 		     "bad.a at 0x0: only texts are trimmed");
 	refuse_table(BAD(1, AT("a", 0, .type = F_RAW, .flags = FL_NULL)),
 		     "bad.a at 0x0: a view for numbers only");
+	refuse_table(BAD(1, AT("a", 0, .type = F_RAW, .flags = FL_ENDED)),
+		     "bad.a at 0x0: an end that only texts have");
+	refuse_table(BAD(4, AT("a", 0, .type = F_FIX32, .view = V_HEX)), "bad.a at 0x0: a view for integers only");
 	refuse_table(BAD(2, AT("a", 0, .type = F_U16, .view = V_COLOUR)),
 		     "bad.a at 0x0: a colour that is neither u8[4] nor u32");
 	refuse_table(BAD(4, INLINE(1, &inner_record)), "bad at 0x1: not a record inside this one");

@@ -12,6 +12,10 @@
 #include "half.h"
 #include "num.h"
 
+/* A degree is 8192/45 of an angle's units, so its digits are those of 45 times the stored number over 2^13. */
+#define ANGLE_BITS 13u
+#define ANGLE_OVER 45
+
 /* A colour stored as one u32 is shown as its four bytes. */
 static struct field as_shown(const struct field *f)
 {
@@ -69,6 +73,10 @@ static void print_number(const struct field *f, uint64_t bits, struct buf *out)
 		out->len += num_f32(p, bits_f32((uint32_t)bits), true);
 	else if (f->type == F_F16)
 		out->len += num_f32(p, half_f32((uint16_t)bits), true);
+	else if (f->type == F_FIX32)
+		out->len += num_fixed(p, (int32_t)bits, 16);
+	else if (f->type == F_ANGLE)
+		out->len += num_fixed(p, (int64_t)field_extend(f, bits) * ANGLE_OVER, ANGLE_BITS);
 	else if (field_is_signed(f))
 		out->len += num_i32(p, (int32_t)field_extend(f, bits));
 	else
@@ -160,7 +168,7 @@ static void print_text(const struct field *f, const uint8_t *raw, struct buf *ou
 		n++;
 	for (end = n; end < f->count && !p[end]; end++)
 		;
-	if (end < f->count) {
+	if (end < f->count || (n == f->count && f->flags & FL_ENDED)) {
 		print_elements(f, false, raw, out);
 		return;
 	}
@@ -392,6 +400,22 @@ static int parse_float(const struct field *f, const struct scan *s, struct word 
 	return 0;
 }
 
+static int parse_fixed(const struct field *f, const struct scan *s, struct word w, uint64_t *bits)
+{
+	bool angle = f->type == F_ANGLE;
+	int64_t v, low = angle ? -65536 : INT32_MIN, high = angle ? 65536 : INT32_MAX;
+
+	if (looks_octal(w))
+		return refuse(s, w, "looks like an octal number; write it without leading zeros");
+	if (!num_parse_fixed(w.p, w.n, angle ? ANGLE_BITS : 16, angle ? ANGLE_OVER : 1, &v))
+		return refuse(s, w, "is not a number");
+	if (v < low || v > high)
+		return err_set(s->e, EINVAL, "%s is outside %s", quote(w).text,
+			       angle ? "-360..360" : "-32768..32767.99998");
+	*bits = (uint64_t)v & field_mask(f);
+	return 0;
+}
+
 /* ---- names ---- */
 
 #define NAME_MAX_ 32u
@@ -508,6 +532,8 @@ static int parse_element(const struct field *f, struct scan *s, uint64_t *bits)
 		return refuse(s, w, "is not a list of names");
 	if (f->view == V_ENUM)
 		return parse_name(f, s, w, bits);
+	if (f->type == F_FIX32 || f->type == F_ANGLE)
+		return parse_fixed(f, s, w, bits);
 	return is_float(f) ? parse_float(f, s, w, bits) : parse_integer(f, s, w, bits);
 }
 
@@ -567,7 +593,7 @@ static int text_char(struct scan *s, char mark)
 static int parse_text(const struct field *f, uint8_t *raw, struct scan *s)
 {
 	char mark = take_char(s, '"') ? '"' : take_char(s, '\'') ? '\'' : '\0';
-	unsigned n = 0;
+	unsigned n = 0, most = f->count - !!(f->flags & FL_ENDED);
 	int c;
 
 	if (!mark && at_char(s, '['))
@@ -581,8 +607,10 @@ static int parse_text(const struct field *f, uint8_t *raw, struct scan *s)
 	}
 	if (c < 0)
 		return c;
-	if (n > f->count)
-		return err_set(s->e, EINVAL, "the text has %u characters, at most %u fit", n, f->count);
+	if (n > most && most < f->count)
+		return err_set(s->e, EINVAL, "%u bytes, at most %u", n, most);
+	if (n > most)
+		return err_set(s->e, EINVAL, "the text has %u characters, at most %u fit", n, most);
 	if (raw)
 		memset(raw + f->at + n, 0, f->count - n);
 	return 0;

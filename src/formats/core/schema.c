@@ -18,10 +18,12 @@ unsigned field_width(const struct field *f)
 	case F_U16:
 	case F_I16:
 	case F_F16:
+	case F_ANGLE:
 		return 2;
 	case F_U32:
 	case F_I32:
 	case F_F32:
+	case F_FIX32:
 		return 4;
 	case F_U64:
 		return 8;
@@ -277,6 +279,8 @@ static int check_form(const struct checking *c, const struct field *f)
 		return wrong(c, f, "a colour that is neither u8[4] nor u32");
 	if (bytes && (f->view || f->flags & FL_NULL))
 		return wrong(c, f, "a view for numbers only");
+	if (f->flags & FL_ENDED && (f->type != F_TEXT || f->count < 2))
+		return wrong(c, f, "an end that only texts have");
 	return check_labels(c, f);
 }
 

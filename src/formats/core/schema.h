@@ -13,6 +13,8 @@ enum field_type {
 	F_U8, F_U16, F_U32, F_U64, F_I8, F_I16, F_I32,
 	F_F16,                                 /* IEEE half; shown as the f32 it is */
 	F_F32,
+	F_FIX32,                               /* an i32, 65536 of which are 1.0 */
+	F_ANGLE,                               /* an i16, 65536 of which are the circle; shown in degrees */
 	F_TEXT,                                /* count bytes of text, padded with zeros */
 	F_RAW,                                 /* count bytes nobody understands */
 	F_PAD,                                 /* count bytes expected to be zero; shown only when they are not */
@@ -33,7 +35,8 @@ enum field_flags {
 	FL_NULL = 4,                           /* all bits set is shown as null: a missing reference */
 	FL_ODD = 8,                            /* expected to be zero; shown only when it is not, as padding is */
 	FL_TRIM = 16,                          /* F_TEXT as a list of bytes: without the zeros at its end */
-	FL_PUT = 32                            /* other bytes follow: an edit leaves it to model_ops.doc_put() */
+	FL_PUT = 32,                           /* other bytes follow: an edit leaves it to model_ops.doc_put() */
+	FL_ENDED = 64                          /* F_TEXT: a zero ends it, so that one byte less is text */
 };
 
 struct label { uint32_t value; const char *name; };    /* ends with a NULL name; V_FLAGS: the mask of one bit */
@@ -86,11 +89,15 @@ struct record {
 #define I16(S, m, at, doc, ...) FIELD1_(S, m, int16_t, F_I16, at, doc, __VA_ARGS__)
 #define I32(S, m, at, doc, ...) FIELD1_(S, m, int32_t, F_I32, at, doc, __VA_ARGS__)
 #define F32(S, m, at, doc, ...) FIELD1_(S, m, float, F_F32, at, doc, __VA_ARGS__)
+#define FIX32(S, m, at, doc, ...) FIELD1_(S, m, int32_t, F_FIX32, at, doc, __VA_ARGS__)
+#define FIX32N(S, m, at, n, doc, ...) FIELDN_(S, m, int32_t, F_FIX32, at, n, doc, __VA_ARGS__)
+#define ANGLEN(S, m, at, n, doc, ...) FIELDN_(S, m, int16_t, F_ANGLE, at, n, doc, __VA_ARGS__)
 #define U8N(S, m, at, n, doc, ...) FIELDN_(S, m, uint8_t, F_U8, at, n, doc, __VA_ARGS__)
 #define I8N(S, m, at, n, doc, ...) FIELDN_(S, m, int8_t, F_I8, at, n, doc, __VA_ARGS__)
 #define I16N(S, m, at, n, doc, ...) FIELDN_(S, m, int16_t, F_I16, at, n, doc, __VA_ARGS__)
 /* The member has the bits; half.h makes numbers of them. */
 #define F16N(S, m, at, n, doc, ...) FIELDN_(S, m, uint16_t, F_F16, at, n, doc, __VA_ARGS__)
+#define U16N(S, m, at, n, doc, ...) FIELDN_(S, m, uint16_t, F_U16, at, n, doc, __VA_ARGS__)
 #define F32N(S, m, at, n, doc, ...) FIELDN_(S, m, float, F_F32, at, n, doc, __VA_ARGS__)
 #define TEXT(S, m, at, n, doc, ...) FIELDN_(S, m, char, F_TEXT, at, n, doc, __VA_ARGS__)
 /* Fields without a member. RAW's name is unknown_OFFSET by custom. */
@@ -110,7 +117,7 @@ uint64_t field_mask(const struct field *f);                    /* that many bits
 uint64_t field_extend(const struct field *f, uint64_t bits);   /* with the sign bit of a signed type repeated */
 static inline bool field_is_signed(const struct field *f)
 {
-	return f->type == F_I8 || f->type == F_I16 || f->type == F_I32;
+	return f->type == F_I8 || f->type == F_I16 || f->type == F_I32 || f->type == F_FIX32 || f->type == F_ANGLE;
 }
 static inline bool field_is_integer(const struct field *f)
 {
