@@ -296,27 +296,27 @@ static int crash_space(void *ctx, int dirfd, uint64_t *bytes)
 	return 0;
 }
 
-static int crash_renameat(void *ctx, int dirfd, const char *from, const char *to)
+static int crash_renameat(void *ctx, int fromdir, const char *from, int todir, const char *to)
 {
 	struct crashio *c = ctx;
 	struct inode *i = of_name(c, from);
 	int rc = step(c);
 
 	if (!rc)
-		rc = io_system.renameat(NULL, dirfd, from, to);
+		rc = io_system.renameat(NULL, fromdir, from, todir, to);
 	if (!rc)
 		add_dir_op(c, RENAME, from, to, i);
 	return rc;
 }
 
-static int crash_linkat(void *ctx, int dirfd, const char *from, const char *to)
+static int crash_linkat(void *ctx, int fromdir, const char *from, int todir, const char *to)
 {
 	struct crashio *c = ctx;
 	struct inode *i = of_name(c, from);
 	int rc = step(c);
 
 	if (!rc)
-		rc = c->no_links ? -EPERM : io_system.linkat(NULL, dirfd, from, to);
+		rc = c->no_links ? -EPERM : io_system.linkat(NULL, fromdir, from, todir, to);
 	if (!rc)
 		add_dir_op(c, LINK, to, NULL, i);
 	return rc;

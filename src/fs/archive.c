@@ -19,23 +19,18 @@
 
 /* ---- stamps ---- */
 
-struct stamp archive_stamp(const struct archive *a, const char *name)
+struct stamp archive_stamp(const struct archive *a)
 {
 	struct stat st;
 
-	if (fstatat(a->place.dir, name, &st, name == a->place.name ? 0 : AT_SYMLINK_NOFOLLOW))
-		return (struct stamp){ 0 };
-	return (struct stamp){ true, st.st_dev, st.st_rdev, st.st_ino, st.st_size, st.st_mtim };
+	return fstatat(a->set.place.dir, a->set.place.name, &st, 0) ? (struct stamp){ 0 } : stamp_of(&st);
 }
 
-bool stamp_equal(const struct stamp *a, const struct stamp *b, bool device)
+static bool same_file(const struct archive *a, const struct stamp *s)
 {
-	if (!a->there || !b->there)
-		return a->there == b->there;
-	if (a->dev != b->dev || a->ino != b->ino || a->rdev != b->rdev)
-		return false;
-	return device || (a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
-			  a->mtime.tv_nsec == b->mtime.tv_nsec);
+	struct stat st;
+
+	return s->there && !fstat(src_file_fd(a->s.file), &st) && st.st_dev == s->dev && st.st_ino == s->ino;
 }
 
 /* ---- the file ---- */
@@ -44,7 +39,7 @@ static void release(struct archive *a, struct state *s)
 {
 	src_put(s->shown);
 	src_put(s->file);
-	place_close(&a->place, s->fd);
+	place_close(&a->set.place, s->fd);
 	*s = (struct state){ .fd = -1 };
 }
 
@@ -69,9 +64,9 @@ static int open_file(struct archive *a, struct err *e)
 		return rc;
 	rc = show(a, a->s.file, e);
 	a->s.device = S_ISBLK(a->s.st.st_mode);
-	a->place.like = a->s.st;
+	a->set.place.like = a->s.st;
 	if (a->s.device)
-		a->place.like.st_mode &= ~(mode_t)0111;
+		a->set.place.like.st_mode &= ~(mode_t)0111;
 	return rc;
 }
 
@@ -94,16 +89,9 @@ int archive_renew(struct archive *a, struct err *e)
 		src_put(a->s.file);
 		a->s.file = src;
 	}
-	a->place.like = st;
-	a->s.stamp = (struct stamp){ true, st.st_dev, st.st_rdev, st.st_ino, st.st_size, st.st_mtim };
+	a->set.place.like = st;
+	a->s.stamp = stamp_of(&st);
 	return show(a, a->s.file, e);
-}
-
-static bool same_file(const struct archive *a, const struct stamp *s)
-{
-	struct stat st;
-
-	return s->there && !fstat(src_file_fd(a->s.file), &st) && st.st_dev == s->dev && st.st_ino == s->ino;
 }
 
 /* ---- for writing ---- */
@@ -113,9 +101,9 @@ static void PRINTF(2, 3) give_up(struct archive *a, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(a->s.why, sizeof a->s.why, fmt, ap);
+	vsnprintf(a->set.why, sizeof a->set.why, fmt, ap);
 	va_end(ap);
-	place_close(&a->place, a->s.fd);
+	place_close(&a->set.place, a->s.fd);
 	a->s.fd = -1;
 }
 
@@ -124,7 +112,7 @@ static bool is_volatile(const struct archive *a)
 {
 	struct statfs f;
 
-	return a->s.device && !fstatfs(a->place.dir, &f) && (f.f_type == TMPFS_MAGIC || f.f_type == RAMFS_MAGIC);
+	return a->s.device && !fstatfs(a->set.place.dir, &f) && (f.f_type == TMPFS_MAGIC || f.f_type == RAMFS_MAGIC);
 }
 
 static int refuse_second(struct archive *a, struct err *e)
@@ -139,24 +127,25 @@ static int refuse_second(struct archive *a, struct err *e)
 	return rc;
 }
 
-/* Opens for writing and locks, or says in s.why why that cannot be. Errors: EBUSY, ESTALE. */
+/* Opens for writing and locks, or says in set.why why that cannot be. Errors: EBUSY, ESTALE. */
 static int start_writing(struct archive *a, struct err *e)
 {
+	const struct place *p = &a->set.place;
 	struct stamp now;
 	int rc;
 
-	a->s.fd = a->place.io->openat(a->place.ctx, a->place.dir, a->place.name, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
+	a->s.fd = p->io->openat(p->ctx, p->dir, p->name, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0);
 	if (a->s.fd == -EROFS)
 		give_up(a, "its file system is read-only");
 	else if (a->s.fd < 0)
 		give_up(a, "it cannot be written: %s", strerror(-a->s.fd));
-	else if (strlen(a->place.name) > LONGEST)
+	else if (strlen(p->name) > LONGEST)
 		give_up(a, "its name is too long for a journal beside it");
 	else if (is_volatile(a))
 		give_up(a, "a journal beside it would not outlast a crash of the system");
 	else if (!a->dir_synced)
 		give_up(a, "no journal can be written in its directory: it cannot be opened");
-	else if (faccessat(a->place.dir, ".", W_OK | X_OK, AT_EACCESS))
+	else if (faccessat(p->dir, ".", W_OK | X_OK, AT_EACCESS))
 		give_up(a, "no journal can be created in its directory: %s", strerror(errno));
 	if (a->s.fd < 0)
 		return 0;
@@ -167,56 +156,8 @@ static int start_writing(struct archive *a, struct err *e)
 		give_up(a, "it cannot be locked: %s", strerror(-rc));
 		return 0;
 	}
-	now = archive_stamp(a, a->place.name);
+	now = archive_stamp(a);
 	return same_file(a, &now) ? 0 : -ESTALE;
-}
-
-/* Removes what a commit that did not come to its commit point has left: a journal, an undo file with nothing in it, the
- * new file of a rewrite and the second name of the old one. */
-static int clean(struct archive *a, struct err *e)
-{
-	const struct place *p = &a->place;
-	int fd, rc = p->io->unlinkat(p->ctx, p->dir, p->journal);
-
-	if (rc && rc != -ENOENT)
-		return err_set(e, -rc, "an incomplete journal cannot be removed: %s", strerror(-rc));
-	p->io->unlinkat(p->ctx, p->dir, p->fresh);
-	fd = undo_open(p, &a->s.undo, false, NULL);
-	place_close(p, fd);
-	if (fd >= 0 && !a->s.undo.size)        /* made for a commit that did not come to pass */
-		p->io->unlinkat(p->ctx, p->dir, p->undo);
-	if (a->s.st.st_nlink < 2)
-		return 0;
-	for (uint64_t n = a->s.undo.sequence + 1; n <= UINT32_MAX; n++) {
-		struct stamp kept;
-		kept_name name;
-
-		place_kept(p, (uint32_t)n, name);
-		kept = archive_stamp(a, name);
-		if (!kept.there)
-			break;
-		if (same_file(a, &kept))
-			p->io->unlinkat(p->ctx, p->dir, name);
-	}
-	return 0;
-}
-
-static int recover_journal(struct archive *a, struct err *e)
-{
-	struct journal j;
-	int rc = journal_find(&a->place, &j, e);
-
-	if (!rc)
-		return clean(a, e);
-	if (rc < 0)
-		return rc;
-	rc = archive_fits(a, &j, e);
-	if (rc == 1)
-		rc = archive_settle(a, &j, -1, e);
-	else if (!rc)
-		rc = err_set(e, EBADMSG, "its journal does not fit it: another program has changed it since");
-	place_close(&a->place, j.fd);
-	return rc;
 }
 
 static int look(struct archive *a, struct err *e);
@@ -224,12 +165,8 @@ static int look(struct archive *a, struct err *e);
 static int recover(struct archive *a, struct err *e)
 {
 	struct err why = { 0 };
-	int rc;
 
-	filelock_take(a->s.fd, LOCK_BYTES, true, true);
-	rc = recover_journal(a, &why);
-	filelock_drop(a->s.fd, LOCK_BYTES);
-	if (!rc)
+	if (!set_recover(&a->set, &why))
 		return archive_renew(a, e);
 	give_up(a, "%s", why.text);
 	return look(a, e);
@@ -237,25 +174,43 @@ static int recover(struct archive *a, struct err *e)
 
 /* ---- for reading ---- */
 
+int archive_through(struct archive *a, const struct journal *j, struct source **out, struct err *e)
+{
+	struct journal_file *v;
+	int rc = journal_files(j, &v);
+
+	if (rc)
+		return err_set(e, -rc, "its journal cannot be read: %s", strerror(-rc));
+	if (j->h.nfiles)
+		rc = set_through(&a->set, j, &v[0], NULL, out, e);
+	else
+		*out = src_ref(a->s.file);
+	free(v);
+	return rc;
+}
+
 static int look_through(struct archive *a, struct err *e)
 {
 	struct source *src;
 	struct journal j;
-	int rc = journal_find(&a->place, &j, e);
+	struct err why = { 0 };
+	int rc = journal_find(&a->set.place, &j, e);
 
 	if (rc != 1)
 		return rc;
-	rc = archive_fits(a, &j, e);
+	rc = set_fits(&a->set, &j, &why);
 	if (!rc) {
-		give_up(a, "its journal does not fit it: another program has changed it since");
+		give_up(a, "%s", why.text);
 	} else if (rc == 1) {
 		rc = archive_through(a, &j, &src, e);
 		if (!rc) {
 			rc = show(a, src, e);
 			src_put(src);
 		}
+	} else if (e) {
+		*e = why;
 	}
-	place_close(&a->place, j.fd);
+	place_close(&a->set.place, j.fd);
 	return rc;
 }
 
@@ -265,12 +220,54 @@ static int look(struct archive *a, struct err *e)
 	bool locked = !filelock_take(fd, LOCK_BYTES, false, true);
 	int rc;
 
-	a->s.stamp = archive_stamp(a, a->place.name);
-	a->s.journal = archive_stamp(a, a->place.journal);
+	a->s.stamp = archive_stamp(a);
+	a->s.journal = place_stamp(&a->set.place, a->set.place.journal);
 	rc = same_file(a, &a->s.stamp) ? look_through(a, e) : -ESTALE;
 	if (locked)
 		filelock_drop(fd, LOCK_BYTES);
 	return rc;
+}
+
+/* ---- beside a writer ---- */
+
+static int take(void *ctx, bool *changed, bool *locked, struct err *e)
+{
+	struct archive *a = ctx;
+	int rc = filelock_take(src_file_fd(a->s.file), LOCK_BYTES, false, true);
+	struct stamp now;
+
+	if (rc && !filelock_unknown(rc))
+		return err_set(e, -rc, "it cannot be locked: %s", strerror(-rc));
+	*locked = !rc;                         /* where there are no locks, nobody writes */
+	now = archive_stamp(a);
+	*changed = !stamp_equal(&now, &a->s.stamp, a->s.device);
+	now = place_stamp(&a->set.place, a->set.place.journal);
+	*changed |= !stamp_equal(&now, &a->s.journal, false);
+	return 0;
+}
+
+static void drop(void *ctx)
+{
+	filelock_drop(src_file_fd(((struct archive *)ctx)->s.file), LOCK_BYTES);
+}
+
+static const struct reading_ops beside = { .take = take, .drop = drop };
+
+int archive_read_begin(struct archive *a, bool *changed, struct err *e)
+{
+	*changed = false;
+	return a->s.fd >= 0 ? 0 : reading_begin(&a->reading, changed, e);
+}
+
+void archive_read_end(struct archive *a)
+{
+	if (a->s.fd < 0)
+		reading_end(&a->reading);
+}
+
+void archive_read_alone(struct archive *a, bool alone)
+{
+	a->reading.alone = alone;
 }
 
 /* ---- opening ---- */
@@ -281,6 +278,7 @@ static int attach(struct archive *a, struct err *e)
 
 	for (unsigned i = 0; i < TRIES && rc == -ESTALE; i++) {
 		release(a, &a->s);
+		set_reset(&a->set);
 		rc = open_file(a, e);
 		if (!rc && a->want)
 			rc = start_writing(a, e);
@@ -297,42 +295,43 @@ static int attach(struct archive *a, struct err *e)
 static int split(struct archive *a, char *path)
 {
 	char *slash = strrchr(path, '/');
+	struct place *p = &a->set.place;
 
 	a->path = path;
 	a->dir = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 	if (!a->dir)
 		return -ENOMEM;
-	a->place.name = slash + 1;
-	place_name(&a->place);
-	a->place.dir = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	a->dir_synced = a->place.dir >= 0;
+	p->name = slash + 1;
+	place_name(p);
+	p->dir = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	a->dir_synced = p->dir >= 0;
 	if (!a->dir_synced)
-		a->place.dir = open(a->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return a->place.dir < 0 ? -errno : 0;
+		p->dir = open(a->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return p->dir < 0 ? -errno : 0;
 }
 
 /* Where there are no hard links, a rewrite renames the old file away before the new one takes its name; who dies in
  * between leaves none. path: where it should be, absolute. */
 static void bring_back(struct archive *a)
 {
+	const struct place *p = &a->set.place;
 	struct timespec wait = { .tv_nsec = 1000000 };
 	struct journal j;
 	int fd = -1;
 
 	for (unsigned i = 0; i < 1000 && fd < 0; i++) {        /* a writer at work is through soon */
-		fd = archive_open_locked(a, a->place.fresh, O_RDWR);
+		fd = place_open_locked(p, p->fresh, O_RDWR);
 		if (fd == -EAGAIN)
 			nanosleep(&wait, NULL);
 		else if (fd < 0)
 			return;
 	}
-	if (fd >= 0 && journal_find(&a->place, &j, NULL) == 1) {
-		if (j.h.flags & JOURNAL_REWRITTEN && !archive_stamp(a, a->place.name).there &&
-		    !a->place.io->fsync(a->place.ctx, a->place.dir))
-			a->place.io->renameat(a->place.ctx, a->place.dir, a->place.fresh, a->place.name);
-		place_close(&a->place, j.fd);
+	if (fd >= 0 && journal_find(p, &j, NULL) == 1) {
+		if (j.h.flags & JOURNAL_REWRITTEN && !archive_stamp(a).there && !p->io->fsync(p->ctx, p->dir))
+			p->io->renameat(p->ctx, p->dir, p->fresh, p->dir, p->name);
+		place_close(p, j.fd);
 	}
-	place_close(&a->place, fd);
+	place_close(p, fd);
 }
 
 /* The absolute path of a file that may not be there. */
@@ -373,14 +372,12 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 	if (!a)
 		return err_nomem(e);
 	a->want = opt->write;
-	a->noundo = opt->noundo;
-	a->spent = -1;
-	a->hold = opt->hold;
-	a->hold_ctx = opt->hold_ctx;
-	a->place.io = opt->io ? opt->io : &io_system;
-	a->place.ctx = opt->io_ctx;
-	a->place.dir = a->s.fd = -1;
-	archive_read_init(a);
+	a->set = (struct set){
+		.ops = &archive_set_ops, .noundo = opt->noundo, .hold = opt->hold, .hold_ctx = opt->hold_ctx, .spent = -1,
+		.place = { .io = opt->io ? opt->io : &io_system, .ctx = opt->io_ctx, .dir = -1 },
+	};
+	a->s.fd = -1;
+	reading_init(&a->reading, &beside, a);
 	rc = locate(a, path, e);
 	if (!rc)
 		rc = attach(a, e);
@@ -393,11 +390,11 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 
 void archive_close(struct archive *a)
 {
-	archive_read_stop(a);
+	reading_stop(&a->reading);
 	archive_tidy(a);
 	release(a, &a->s);
-	if (a->place.dir >= 0)
-		close(a->place.dir);
+	if (a->set.place.dir >= 0)
+		close(a->set.place.dir);
 	free(a->path);
 	free(a->dir);
 	free(a);
@@ -406,12 +403,13 @@ void archive_close(struct archive *a)
 int archive_refresh(struct archive *a, struct err *e)
 {
 	struct state before = a->s;
-	struct stamp now = archive_stamp(a, a->place.name), journal = archive_stamp(a, a->place.journal);
+	struct set set = a->set;
+	struct stamp now = archive_stamp(a), journal = place_stamp(&a->set.place, a->set.place.journal);
 	int rc;
 
-	if (a->s.broken)
+	if (a->set.broken)
 		return 0;
-	archive_read_let_go(a);
+	reading_let_go(&a->reading);
 	if (a->s.fd >= 0 && same_file(a, &now))
 		return archive_renew(a, e);
 	a->s = (struct state){ .fd = -1 };
@@ -421,6 +419,7 @@ int archive_refresh(struct archive *a, struct err *e)
 		return 0;
 	}
 	a->s = before;
+	a->set = set;
 	if (a->s.fd < 0) {                     /* told once; a writer goes on to refuse */
 		a->s.stamp = now;
 		a->s.journal = journal;
@@ -431,7 +430,7 @@ int archive_refresh(struct archive *a, struct err *e)
 bool archive_writable(const struct archive *a, const char **why)
 {
 	if (why)
-		*why = *a->s.why ? a->s.why : "it was opened for reading";
+		*why = *a->set.why ? a->set.why : "it was opened for reading";
 	return a->s.fd >= 0;
 }
 

@@ -10,25 +10,10 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "io.h"
 #include "plan.h"
 
 struct archive;
-
-/* Every call the write path makes. Each returns 0 (or a descriptor, or bytes) or a negative errno. Paths are below the
- * directory dirfd. */
-struct io_ops {
-	int (*openat)(void *ctx, int dirfd, const char *path, int flags, mode_t mode);
-	ssize_t (*pwrite)(void *ctx, int fd, const void *p, size_t n, uint64_t at);
-	int (*fsync)(void *ctx, int fd);               /* of files and of directories */
-	int (*ftruncate)(void *ctx, int fd, uint64_t size);
-	int (*fallocate)(void *ctx, int fd, uint64_t at, uint64_t n);  /* room on disc; the file's size stays */
-	int (*space)(void *ctx, int dirfd, uint64_t *bytes);   /* that are free; UINT64_MAX: not known */
-	int (*renameat)(void *ctx, int dirfd, const char *from, const char *to);
-	int (*linkat)(void *ctx, int dirfd, const char *from, const char *to);
-	int (*unlinkat)(void *ctx, int dirfd, const char *path);
-	int (*close)(void *ctx, int fd);
-};
-extern const struct io_ops io_system;
 
 struct archive_options {
 	bool write;                            /* asked for; archive_writable() tells whether it came true */
@@ -94,6 +79,7 @@ struct commit_info {
 	uint64_t sequence;
 	struct timespec time;
 	const char *what;                      /* path in the tree */
+	uint32_t files;                        /* on disc, that it changed */
 	uint64_t changed;                      /* bytes */
 	uint64_t space;                        /* what the undo file (and the old archive it keeps) takes for it */
 	bool rewritten;                        /* the whole file was written anew */

@@ -1,113 +1,89 @@
-/* Commits: up to the point of no return, after which archive_settle() takes over. */
+/* Commits to an archive: a set of one file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "archive_in.h"
 #include "filelock.h"
 
-#define SLACK ((uint64_t)64 << 10)             /* blocks begun, directories, and what the file system writes itself */
-
-/* ---- room ---- */
-
-bool archive_no_room(int rc)
+static struct archive *of(struct set *s)
 {
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EFBIG;
+	return (struct archive *)s;
 }
 
-int archive_room(const struct archive *a, uint64_t need, struct err *e)
-{
-	uint64_t free_bytes;
+/* ---- the archive as a set ---- */
 
-	need += SLACK;
-	if (a->place.io->space(a->place.ctx, a->place.dir, &free_bytes) || need <= free_bytes)
-		return 0;
-	return err_set(e, ENOSPC, "the disk is full: %llu bytes are needed, %llu are missing", (unsigned long long)need,
-		       (unsigned long long)(need - free_bytes));
+static int open_member(struct set *s, const char *path, struct member *m, struct err *e)
+{
+	struct archive *a = of(s);
+	const struct stamp *is = &a->s.stamp;
+
+	if (*path)
+		return err_set(e, EBADMSG, "its journal is that of a folder: it names %s", path);
+	m->fd = a->s.fd;
+	m->dir = s->place.dir;
+	m->name = s->place.name;
+	m->was = a->s.st;
+	m->was.st_dev = is->dev;
+	m->was.st_ino = is->ino;
+	m->was.st_size = is->size;
+	m->was.st_mtim = is->mtime;
+	return 0;
 }
 
-static int allocate(const struct place *p, int fd, uint64_t at, uint64_t n)
+static void close_member(struct set *s, struct member *m)
 {
-	int rc = n ? p->io->fallocate(p->ctx, fd, at, n) : 0;
+	struct archive *a = of(s);
 
-	return archive_no_room(rc) ? rc : 0;
+	if (m->fd < 0)
+		return;
+	a->s.fd = m->fd;
+	a->s.stamp.mtime = m->was.st_mtim;
 }
 
-/* A file with holes, or one that grows, needs room where it has none yet. */
-static int allocate_target(struct archive *a, const struct job *job)
+static int check_stamp(const struct archive *a, struct err *e)
 {
-	uint64_t old = job->h.old_size, size = job->h.new_size;
-	int rc, fd = job->from >= 0 ? job->from : a->s.fd;
-	struct stat st;
-
-	if (job->h.flags & JOURNAL_REWRITTEN || fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	rc = size > old ? allocate(&a->place, fd, old, size - old) : 0;
-	if ((uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size)
-		return rc;
-	for (size_t i = 0; job->plan && i < job->plan->n && !rc; i++)
-		rc = allocate(&a->place, fd, job->plan->v[i].at, job->plan->v[i].len);
-	return rc;
-}
-
-/* Sees to it that nothing after the commit point needs room that is not there. */
-static int reserve(struct archive *a, struct job *job, struct err *e)
-{
-	bool recorded = job->h.flags & JOURNAL_RECORDED;
-	uint64_t length = job->h.length < INT64_MAX / 4 ? job->h.length : INT64_MAX / 4;       /* no disk has that */
-	uint64_t growth = job->h.new_size > job->h.old_size ? job->h.new_size - job->h.old_size : 0;
-	int fd, rc;
-
-	growth = job->h.flags & JOURNAL_REWRITTEN ? 0 : growth;
-	rc = archive_room(a, length * (recorded ? 2 : 1) + growth, e);
-	if (rc)
-		return rc;
-	if (recorded) {                        /* created now, so that its name is on disc before the commit point */
-		fd = undo_open(&a->place, &a->s.undo, true, e);
-		if (fd < 0)
-			return fd;
-		rc = allocate(&a->place, fd, a->s.undo.end, job->h.length);
-		place_close(&a->place, fd);
-	}
-	if (!rc)
-		rc = allocate_target(a, job);
-	return rc ? err_set(e, -rc, "the disk is full: %s", strerror(-rc)) : 0;
-}
-
-/* ---- a commit ---- */
-
-static int check_stamp(struct archive *a, struct err *e)
-{
-	struct stamp now = archive_stamp(a, a->place.name);
+	struct stamp now = archive_stamp(a);
 
 	return stamp_equal(&now, &a->s.stamp, a->s.device) ? 0 :
 	       err_set(e, ESTALE, "the archive was %s by another program", now.there ? "changed" : "removed");
 }
 
-int archive_check(struct archive *a, struct err *e)
+static int check_member(struct set *s, const struct member *m, struct err *e)
 {
-	return a->s.broken ? 0 : check_stamp(a, e);
+	(void)m;
+	return check_stamp(of(s), e);
 }
 
-static int ready(struct archive *a, struct err *e)
+static int lock(struct set *s, const struct member *m, size_t n, struct err *e)
 {
-	int rc;
+	int rc = filelock_take(of(s)->s.fd, LOCK_BYTES, true, true);
 
-	if (a->s.broken)
-		return err_set(e, EIO, "a commit failed halfway (%s): mount again to finish it", a->s.why);
-	if (a->s.fd < 0)
-		return err_set(e, EROFS, "%s", *a->s.why ? a->s.why : "it was opened for reading");
-	rc = archive_pay(a, e);
-	return rc ? rc : check_stamp(a, e);
+	(void)m;
+	(void)n;
+	return rc ? err_set(e, -rc, "it cannot be locked: %s", strerror(-rc)) : 0;
 }
 
-static void break_down(struct archive *a, const struct journal *j, const struct err *why)
+static void unlock(struct set *s)
 {
+	filelock_drop(of(s)->s.fd, LOCK_BYTES);
+}
+
+static int open_source(struct set *s, const char *path, struct source **out, struct err *e)
+{
+	return *path ? err_set(e, ENOENT, "%s is none of its files", path) : src_file(of(s)->path, out, e);
+}
+
+static int renew(struct set *s, struct err *e)
+{
+	return archive_renew(of(s), e);
+}
+
+static void broke(struct set *s, const struct journal *j)
+{
+	struct archive *a = of(s);
 	struct source *src;
 
-	a->s.broken = true;
-	memcpy(a->s.why, why->text, sizeof a->s.why);
 	if (archive_through(a, j, &src, NULL))
 		return;                        /* then the old source shows as much as it can */
 	a->s.st.st_size = (off_t)src->size;
@@ -115,81 +91,26 @@ static void break_down(struct archive *a, const struct journal *j, const struct 
 	a->s.shown = src;
 }
 
-/* The undo file may have been made for a commit that is not to be. */
-static void unreserve(struct archive *a)
-{
-	const struct place *p = &a->place;
-	struct stamp undo = archive_stamp(a, p->undo);
+const struct set_ops archive_set_ops = {
+	.open = open_member, .close = close_member, .check = check_member, .lock = lock, .unlock = unlock,
+	.source = open_source, .renew = renew, .broke = broke,
+};
 
-	if (undo.there && !undo.size)
-		p->io->unlinkat(p->ctx, p->dir, p->undo);
-	a->s.undo.ino = 0;
+/* ---- commits ---- */
+
+int archive_check(struct archive *a, struct err *e)
+{
+	return a->set.broken ? 0 : check_stamp(a, e);
 }
 
-/* Up to the commit point; *point: it was reached, or nobody can tell. */
-static int write_down(struct archive *a, struct job *job, struct journal *j, bool *point, struct err *e)
+static int ready(struct archive *a, struct err *e)
 {
-	const struct place *p = &a->place;
-	struct stat st;
-	int rc = check_stamp(a, e);
+	int rc;
 
-	if (!rc)
-		rc = reserve(a, job, e);
-	if (!rc && !fstat(a->s.fd, &st))       /* making room is a change, too */
-		a->s.stamp.mtime = st.st_mtim;
-	if (!rc) {
-		rc = journal_write(p, &job->h, job->what, job->crcs, job->plan, job->old, j, e);
-		if (!rc) {
-			rc = p->io->fsync(p->ctx, j->fd);
-			if (!rc)
-				rc = p->io->fsync(p->ctx, p->dir);
-			if (rc)
-				err_set(e, -rc, "the journal cannot be written: %s", strerror(-rc));
-		}
-		*point = !rc || journal_drop(p, j);
-	}
-	if (rc)
-		unreserve(a);
-	return rc;
-}
-
-void archive_tidy(struct archive *a)
-{
-	place_close(&a->place, a->spent);
-	a->spent = -1;
-}
-
-int archive_do(struct archive *a, struct job *job, struct err *e)
-{
-	struct err why = { 0 };
-	struct journal j = { .fd = -1 };
-	bool point = false;
-	int rc = filelock_take(a->s.fd, LOCK_BYTES, true, true);
-
-	if (rc)
-		err_set(&why, -rc, "it cannot be locked: %s", strerror(-rc));
-	else
-		rc = write_down(a, job, &j, &point, &why);
-	if (!rc) {
-		if (a->hold)
-			a->hold(a->hold_ctx);
-		rc = archive_settle(a, &j, job->from, &why);
-		job->from = -1;
-	}
-	if (!rc)
-		rc = archive_renew(a, &why);
-	if (rc && point) {
-		break_down(a, &j, &why);
-		rc = -EIO;
-		why.code = EIO;
-	}
-	place_close(&a->place, job->from);
-	archive_tidy(a);
-	a->spent = j.fd;
-	filelock_drop(a->s.fd, LOCK_BYTES);
-	if (rc && e)
-		*e = why;
-	return rc;
+	if (a->s.fd < 0 && !a->set.broken)
+		return err_set(e, EROFS, "%s", *a->set.why ? a->set.why : "it was opened for reading");
+	rc = set_ready(&a->set, e);
+	return rc ? rc : check_stamp(a, e);
 }
 
 static int check_device(const struct archive *a, const struct plan *plan, struct err *e)
@@ -205,146 +126,52 @@ static int check_device(const struct archive *a, const struct plan *plan, struct
 int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 		   void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
 {
-	struct job job = { .what = what, .plan = plan, .from = -1, .old = a->s.file };
-	struct journal_head *h = &job.h;
-	int rc = ready(a, e), fd;
+	struct job job;
+	int rc = ready(a, e);
 
 	if (!rc)
 		rc = check_device(a, plan, e);
 	if (rc || (!plan->moved && !plan->n && plan->size == a->s.file->size))
 		return rc;
-	h->old_size = a->s.file->size;
-	h->new_size = plan->size;
-	h->nwhat = (uint32_t)strnlen(what, JOURNAL_PATH);
-	clock_gettime(CLOCK_REALTIME, &h->time);
-	if (!a->noundo) {
-		fd = undo_open(&a->place, &a->s.undo, false, e);
-		if (fd < 0 && fd != -ENOENT)
-			return fd;
-		place_close(&a->place, fd);
-		h->flags = JOURNAL_RECORDED;
-		h->sequence = a->s.undo.sequence + 1;
-		if (h->sequence > JOURNAL_SEQUENCES)
-			return err_set(e, EOVERFLOW, "its undo file has no number left for another commit");
+	rc = set_job(&job, 1, what, e);
+	if (!rc) {
+		job.part[0].f = (struct journal_file){ .path = "", .old_size = a->s.file->size, .new_size = plan->size };
+		job.part[0].plan = plan;
+		job.part[0].old = src_ref(a->s.file);
+		rc = open_member(&a->set, "", &job.member[0], e);
 	}
-	if (plan->moved)
-		return archive_rewrite(a, &job, plan, progress, ctx, e);
-	journal_measure(h, plan);
-	return archive_do(a, &job, e);
+	rc = rc ? rc : set_commit(&a->set, &job, progress, ctx, e);
+	set_job_free(&a->set, &job);
+	return rc;
 }
 
-/* ---- taking back ---- */
-
-static int take_back(struct archive *a, const struct back *b, struct err *e)
+void archive_tidy(struct archive *a)
 {
-	struct job job = { .what = "", .plan = &b->plan, .from = -1, .old = b->plan.base };
-	struct journal_head *h = &job.h;
-	kept_name name;
-
-	h->flags = JOURNAL_CUTS;
-	h->cut = b->cut;
-	h->sequence = a->s.undo.sequence;
-	h->old_size = b->plan.base->size;
-	h->new_size = b->plan.size;
-	clock_gettime(CLOCK_REALTIME, &h->time);
-	if (b->kept) {
-		h->flags |= JOURNAL_RESTORED;
-		h->number = b->kept;
-		place_kept(&a->place, b->kept, name);
-		job.from = archive_open_locked(a, name, O_RDWR);
-		if (job.from < 0)
-			return err_set(e, -job.from, "%s cannot be opened: %s", name, strerror(-job.from));
-	}
-	journal_measure(h, &b->plan);
-	return archive_do(a, &job, e);
+	set_tidy(&a->set);
 }
 
 int archive_undo(struct archive *a, unsigned n, unsigned *done, struct err *e)
 {
-	struct back b;
-	int rc = ready(a, e), fd;
+	int rc = ready(a, e);
 
 	*done = 0;
-	if (rc)
-		return rc;
-	fd = undo_open(&a->place, &a->s.undo, false, e);
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	rc = undo_back(&a->place, a->dir, &a->s.undo, fd, a->s.file, n, &b, e);
-	place_close(&a->place, fd);
-	if (!rc && b.n)
-		rc = take_back(a, &b, e);
-	if (!rc)
-		*done = b.n;
-	plan_free(&b.plan);
-	return rc;
-}
-
-/* ---- the log ---- */
-
-struct log { struct archive *a; int (*fn)(void *ctx, const struct commit_info *); void *ctx; uint64_t cut, last; };
-
-static int log_commit(void *ctx, const struct journal *j)
-{
-	struct log *l = ctx;
-	struct commit_info c = {
-		.sequence = j->h.sequence, .time = j->h.time, .changed = j->h.changed,
-		.space = undo_space(&l->a->place, j), .rewritten = j->h.flags & JOURNAL_REWRITTEN,
-	};
-	char *what;
-	int rc;
-
-	if (j->at >= l->cut)
-		return 0;
-	what = journal_what(j);
-	if (!what)
-		return -ENOMEM;
-	c.what = what;
-	l->last = j->h.sequence;
-	rc = l->fn(l->ctx, &c);
-	free(what);
-	return rc;
-}
-
-/* A commit whose journal is still there is one, or takes some back. */
-static int log_all(struct log *l, struct err *e)
-{
-	struct archive *a = l->a;
-	struct journal j;
-	int rc = 0, fd, pending = journal_find(&a->place, &j, e);
-
-	if (pending < 0)
-		return pending;
-	if (pending && j.h.flags & JOURNAL_CUTS)
-		l->cut = j.h.cut;
-	fd = undo_open(&a->place, &a->s.undo, false, e);
-	if (fd >= 0) {
-		rc = undo_each(fd, a->s.undo.end, log_commit, l);
-		place_close(&a->place, fd);
-	} else if (fd != -ENOENT) {
-		rc = fd;
-	}
-	if (!rc && pending && j.h.flags & JOURNAL_RECORDED && j.h.sequence > l->last)
-		rc = log_commit(l, &j);
-	if (pending)
-		place_close(&a->place, j.fd);
-	return rc;
+	return rc ? rc : set_undo(&a->set, n, done, e);
 }
 
 int archive_log(const char *path, int (*fn)(void *ctx, const struct commit_info *), void *ctx, struct err *e)
 {
 	struct archive_options opt = { 0 };
-	struct log l = { .fn = fn, .ctx = ctx, .cut = UINT64_MAX };
+	struct archive *a;
 	bool changed;
-	int rc = archive_open(path, &opt, &l.a, e);
+	int rc = archive_open(path, &opt, &a, e);
 
 	if (rc)
 		return rc;
-	rc = archive_read_begin(l.a, &changed, e);
+	rc = archive_read_begin(a, &changed, e);
 	if (!rc) {
-		rc = log_all(&l, e);
-		archive_read_end(l.a);
+		rc = set_log(&a->set, fn, ctx, e);
+		archive_read_end(a);
 	}
-	archive_close(l.a);
+	archive_close(a);
 	return rc;
 }

@@ -41,6 +41,11 @@ int filelock_take(int fd, enum filelock which, bool exclusive, bool wait)
 	return rc;
 }
 
+bool filelock_unknown(int rc)
+{
+	return rc == -ENOLCK || rc == -EINVAL || rc == -EOPNOTSUPP || rc == -ENOSYS;
+}
+
 void filelock_drop(int fd, enum filelock which)
 {
 	struct flock l = range(which, F_UNLCK);

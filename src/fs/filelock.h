@@ -17,6 +17,8 @@ enum filelock {
  * has it and wait is not set; ENOLCK, EINVAL and the like where there are no such locks. Who waits for LOCK_BYTES gets
  * it before those that come later, also when it is shared and they could have it at once. */
 int filelock_take(int fd, enum filelock which, bool exclusive, bool wait);
+/* Whether that error says that there are no such locks here. */
+bool filelock_unknown(int rc);
 void filelock_drop(int fd, enum filelock which);
 bool filelock_held(int fd, enum filelock which);       /* by another, exclusively */
 /* Says who holds a lock for writing on the file at path, as far as can be found out: "is mounted writable at /mnt by

@@ -41,8 +41,8 @@ struct file_change {
 	const char *path;                      /* of a regular file, relative to the folder */
 	struct stat was;                       /* of what the plan was made over: device, inode, size, time */
 	const struct plan *plan;               /* settled */
-	/* Set by the commit, also by one that fails, which may have changed the time: the file as it is now. All zero
-	 * when the file was not what `was` says. */
+	/* Set by a commit: the file as it is now. By one that fails before its commit point: `was`, but for the time,
+	 * which making room can change. */
 	struct stat now;
 };
 

@@ -5,7 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "archive.h"
+#include "io.h"
 
 static int io_openat(void *ctx, int dirfd, const char *path, int flags, mode_t mode)
 {
@@ -73,16 +73,16 @@ static int io_space(void *ctx, int dirfd, uint64_t *bytes)
 	return 0;
 }
 
-static int io_renameat(void *ctx, int dirfd, const char *from, const char *to)
+static int io_renameat(void *ctx, int fromdir, const char *from, int todir, const char *to)
 {
 	(void)ctx;
-	return renameat(dirfd, from, dirfd, to) ? -errno : 0;
+	return renameat(fromdir, from, todir, to) ? -errno : 0;
 }
 
-static int io_linkat(void *ctx, int dirfd, const char *from, const char *to)
+static int io_linkat(void *ctx, int fromdir, const char *from, int todir, const char *to)
 {
 	(void)ctx;
-	return linkat(dirfd, from, dirfd, to, 0) ? -errno : 0;
+	return linkat(fromdir, from, todir, to, 0) ? -errno : 0;
 }
 
 static int io_unlinkat(void *ctx, int dirfd, const char *path)

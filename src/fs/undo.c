@@ -125,17 +125,59 @@ int undo_each(int fd, uint64_t end, int (*fn)(void *ctx, const struct journal *)
 	return rc;
 }
 
+/* The number under which a commit keeps the file that it wrote anew; 0: it keeps none. */
+static int kept_by(const struct journal *j, uint32_t *number)
+{
+	struct journal_file *v;
+	int rc = 0;
+
+	*number = 0;
+	if (!(j->h.flags & JOURNAL_REWRITTEN))
+		return 0;
+	rc = journal_files(j, &v);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < j->h.nfiles; i++)
+		if (v[i].flags & JOURNAL_REWRITTEN)
+			*number = v[i].number;
+	free(v);
+	return 0;
+}
+
+static int is_kept(void *ctx, const struct journal *j)
+{
+	uint32_t number;
+	int rc = kept_by(j, &number);
+
+	return rc ? rc : number && number == *(const uint32_t *)ctx;
+}
+
+int undo_keeps(const struct place *p, struct undo *u, uint32_t number)
+{
+	int rc, fd = undo_open(p, u, false, NULL);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	rc = undo_each(fd, u->end, is_kept, &number);
+	place_close(p, fd);
+	return rc;
+}
+
 struct cut { const struct place *p; uint64_t at; bool dropped; };
 
 static int drop_kept(void *ctx, const struct journal *j)
 {
 	struct cut *c = ctx;
+	uint32_t number;
 	kept_name name;
 	int rc;
 
-	if (j->at < c->at || !j->h.number)
+	if (j->at < c->at)
 		return 0;
-	place_kept(c->p, j->h.number, name);
+	rc = kept_by(j, &number);
+	if (rc || !number)
+		return rc;
+	place_kept(c->p, number, name);
 	rc = c->p->io->unlinkat(c->p->ctx, c->p->dir, name);
 	c->dropped |= !rc || rc == -ENOENT;    /* that may not be on disc yet, either */
 	return rc == -ENOENT ? 0 : rc;
@@ -164,175 +206,12 @@ int undo_cut(const struct place *p, struct undo *u, uint64_t cut, struct err *e)
 
 uint64_t undo_space(const struct place *p, const struct journal *j)
 {
+	uint32_t number;
 	kept_name name;
 	struct stat st;
 
-	if (!j->h.number)
+	if (kept_by(j, &number) || !number)
 		return j->h.length;
-	place_kept(p, j->h.number, name);
+	place_kept(p, number, name);
 	return j->h.length + (fstatat(p->dir, name, &st, AT_SYMLINK_NOFOLLOW) ? 0 : (uint64_t)st.st_size);
-}
-
-/* ---- the way back ---- */
-
-struct step { struct back *b; const struct journal *j; uint8_t *room; struct err *e; };
-
-static int differs(const struct step *s, uint64_t from, uint64_t to)
-{
-	return err_set(s->e, ESTALE, "the archive was changed by another program: bytes 0x%llx to 0x%llx are not what "
-		       "commit %llu wrote", (unsigned long long)from, (unsigned long long)to,
-		       (unsigned long long)s->j->h.sequence);
-}
-
-static int back_record(void *ctx, const struct record *r)
-{
-	struct step *s = ctx;
-	int rc = r->nnew ? plan_read(&s->b->plan, s->room, r->nnew, r->at) : 0;
-
-	if (rc)
-		return rc;
-	for (uint32_t i = 0; i < r->nnew; i++) {
-		uint32_t end = i + 1;
-
-		if (s->room[i] == r->new_bytes[i])
-			continue;
-		while (end < r->nnew && s->room[end] != r->new_bytes[end])
-			end++;
-		return differs(s, r->at + i, r->at + end - 1);
-	}
-	return r->nold ? plan_write(&s->b->plan, r->at, r->old_bytes, r->nold) : 0;
-}
-
-/* Back over a commit that patched the archive. What is cut off at the end cannot show again: where a file grows back,
- * the records have every byte. */
-static int back_patched(struct step *s)
-{
-	struct plan *plan = &s->b->plan;
-	int rc;
-
-	if (s->j->h.old_size > plan->size)
-		plan->size = s->j->h.old_size;
-	rc = journal_each(s->j, back_record, s);
-	plan->size = s->j->h.old_size;
-	return rc;
-}
-
-/* Back over one that wrote it anew: its old file, if the archive is what the commit wrote. */
-static int back_rewritten(struct step *s, const struct place *p, const char *dir)
-{
-	uint32_t crc = 0, *crcs = journal_crcs(s->j);
-	struct source *old;
-	struct buf path = { 0 };
-	kept_name name;
-	size_t n;
-	int rc = crcs ? 0 : -EIO;
-
-	for (uint32_t i = 0; i < s->j->h.ncrcs && !rc; i++) {
-		rc = journal_piece(&s->b->plan, i, s->room, &n, &crc);
-		if (!rc && crc != crcs[i])
-			rc = differs(s, i * JOURNAL_PIECE, i * JOURNAL_PIECE + n - 1);
-	}
-	free(crcs);
-	if (rc)
-		return rc;
-	place_kept(p, s->j->h.number, name);
-	buf_printf(&path, "%s/%s", dir, name);
-	buf_char(&path, 0);
-	rc = path.bad ? err_nomem(s->e) : src_file((char *)path.p, &old, s->e);
-	buf_free(&path);
-	if (rc)
-		return err_set(s->e, -rc, "the archive from before commit %llu, %s, cannot be read: %s",
-			       (unsigned long long)s->j->h.sequence, name, strerror(-rc));
-	if (old->size != s->j->h.old_size) {
-		rc = err_set(s->e, ESTALE, "%s has %llu bytes, but the archive had %llu before commit %llu", name,
-			     (unsigned long long)old->size, (unsigned long long)s->j->h.old_size,
-			     (unsigned long long)s->j->h.sequence);
-	} else {
-		plan_free(&s->b->plan);
-		plan_init(&s->b->plan, old);
-		s->b->kept = s->j->h.number;
-	}
-	src_put(old);
-	return rc;
-}
-
-static int back_one(struct step *s, const struct place *p, const char *dir)
-{
-	const struct journal *j = s->j;
-	int rc = journal_complete(j);
-
-	if (!rc)
-		return err_set(s->e, EBADMSG, "the undo file is damaged between 0x%llx and 0x%llx",
-			       (unsigned long long)j->at, (unsigned long long)(j->at + j->h.length - 1));
-	if (rc < 0)
-		return rc;
-	if (s->b->plan.size != j->h.new_size)
-		return err_set(s->e, ESTALE, "the archive was changed by another program: it has %llu bytes, but "
-			       "commit %llu left %llu", (unsigned long long)s->b->plan.size,
-			       (unsigned long long)j->h.sequence, (unsigned long long)j->h.new_size);
-	return j->h.flags & JOURNAL_REWRITTEN ? back_rewritten(s, p, dir) : back_patched(s);
-}
-
-/* Leaves out what was written behind the end. */
-static void trim(struct plan *plan)
-{
-	while (plan->n && plan->v[plan->n - 1].at + plan->v[plan->n - 1].len > plan->size) {
-		struct write *w = &plan->v[plan->n - 1];
-		size_t keep = w->at < plan->size ? (size_t)(plan->size - w->at) : 0;
-
-		plan->bytes -= w->len - keep;
-		w->len = keep;
-		if (!keep) {
-			free(w->bytes);
-			plan->n--;
-		}
-	}
-}
-
-struct list { uint64_t *at; size_t n, cap; };
-
-static int list_commit(void *ctx, const struct journal *j)
-{
-	struct list *l = ctx;
-
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 64;
-		uint64_t *v = realloc(l->at, cap * sizeof *v);
-
-		if (!v)
-			return -ENOMEM;
-		l->at = v;
-		l->cap = cap;
-	}
-	l->at[l->n++] = j->at;
-	return 0;
-}
-
-int undo_back(const struct place *p, const char *dir, const struct undo *u, int fd, struct source *now, unsigned n,
-	      struct back *b, struct err *e)
-{
-	struct err why = { 0 };
-	struct list all = { 0 };
-	struct journal j;
-	struct step s = { .b = b, .j = &j, .room = malloc(JOURNAL_PIECE), .e = &why };
-	int rc = s.room ? undo_each(fd, u->end, list_commit, &all) : -ENOMEM;
-
-	*b = (struct back){ .cut = u->end };
-	plan_init(&b->plan, now);
-	while (!rc && b->n < n && b->n < all.n) {
-		b->cut = all.at[all.n - ++b->n];
-		rc = journal_head(fd, b->cut, &j) == 1 ? back_one(&s, p, dir) : -EIO;
-	}
-	if (!rc) {
-		trim(&b->plan);
-		rc = plan_settle(&b->plan, &why);
-	}
-	free(s.room);
-	free(all.at);
-	if (rc && e) {
-		*e = why;
-		if (!why.code)
-			fail(e, rc, "read");
-	}
-	return rc;
 }

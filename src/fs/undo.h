@@ -24,16 +24,27 @@ int undo_each(int fd, uint64_t end, int (*fn)(void *ctx, const struct journal *)
 /* Bytes that commit j takes, with the old archive it keeps. */
 uint64_t undo_space(const struct place *p, const struct journal *j);
 
-/* A way back. */
-struct back {
-	struct plan plan;                      /* over the archive, or over the kept file; settled; to be freed */
+/* Whether a commit keeps an old file under that number: 1, 0 or a negative errno. */
+int undo_keeps(const struct place *p, struct undo *u, uint32_t number);
+
+/* A way back for one file. */
+struct back_file {
+	char *path;
+	struct plan plan;                      /* over the file as it is, or over the kept one; settled */
 	uint32_t kept;                         /* N of NAME.modelfs-undo.N, which takes the name again; 0: none */
-	uint64_t cut;                          /* for undo_cut() */
-	unsigned n;                            /* commits */
+	struct stat was;                       /* the file as it is */
 };
-/* Works out how to take back the last n commits of the undo file fd; now: the archive as it is. dir: the directory's
- * path. */
-int undo_back(const struct place *p, const char *dir, const struct undo *u, int fd, struct source *now, unsigned n,
-	      struct back *b, struct err *e);
+
+struct back {
+	struct back_file *v;                   /* those that change */
+	size_t n;
+	uint64_t cut;                          /* for undo_cut() */
+	unsigned commits;
+};
+/* Works out how to take back the last n commits of the undo file fd. open: a file as it is now. Free b in any case. */
+int undo_back(const struct place *p, const struct undo *u, int fd, unsigned n,
+	      int (*open)(void *ctx, const char *path, struct source **out, struct err *e), void *ctx, struct back *b,
+	      struct err *e);
+void undo_back_free(struct back *b);
 
 #endif

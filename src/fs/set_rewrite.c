@@ -1,4 +1,4 @@
-/* Writing an archive anew, beside the old one, when its data moves. */
+/* Writing a file anew, beside the old one, when its data moves. */
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
@@ -7,7 +7,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "archive_in.h"
+#include "reading.h"
+#include "set.h"
 
 #define HURRY ((uint64_t)16 << 20)             /* the disk begins to write after that many bytes, not only at the end */
 #define XATTR_MOST 65536
@@ -29,16 +30,15 @@ static void copy_xattrs(int from, int to)
 }
 
 /* Extended attributes as far as the system lets us; owner and mode must do, or others could read or write it. */
-static int dress(const struct archive *a, int fd)
+static int dress(int fd, int old, const struct stat *st)
 {
-	const struct stat *st = &a->place.like;
 	struct stat is;
 
 	if (fstat(fd, &is))
 		return -errno;
 	if ((is.st_uid != st->st_uid || is.st_gid != st->st_gid) && fchown(fd, st->st_uid, st->st_gid))
 		return -errno;
-	copy_xattrs(a->s.fd, fd);
+	copy_xattrs(old, fd);
 	return fchmod(fd, st->st_mode & 07777) ? -errno : 0;
 }
 
@@ -102,7 +102,7 @@ static int start_pump(struct pump *x, const struct plan *plan, uint32_t *crcs)
 		return -ENOMEM;
 	sem_init(&x->full, 0, 0);
 	sem_init(&x->empty, 0, ROOMS);
-	rc = archive_thread(&x->thread, produce, x);
+	rc = reading_thread(&x->thread, produce, x);
 	if (rc)
 		free_pump(x);
 	return rc;
@@ -124,7 +124,7 @@ static int stream(const struct place *p, int fd, const struct plan *plan, uint32
 	int rc = start_pump(&x, plan, crcs);
 
 	if (rc)
-		return err_set(e, -rc, "the new archive cannot be made: %s", strerror(-rc));
+		return err_set(e, -rc, "the new file cannot be made: %s", strerror(-rc));
 	for (uint64_t i = 0; i < x.n && !rc; i++) {
 		uint64_t at = i * JOURNAL_PIECE;
 		unsigned k = i % ROOMS;
@@ -132,13 +132,13 @@ static int stream(const struct place *p, int fd, const struct plan *plan, uint32
 		wait_for(&x.full);
 		rc = x.rc[k];
 		if (rc) {
-			err_set(e, -rc, "the archive cannot be read at 0x%llx: %s", (unsigned long long)at,
+			err_set(e, -rc, "the old one cannot be read at 0x%llx: %s", (unsigned long long)at,
 				strerror(-rc));
 			break;
 		}
 		rc = place_write(p, fd, x.room + (size_t)k * JOURNAL_PIECE, x.len[k], at);
 		if (rc)
-			err_set(e, -rc, "the new archive cannot be written: %s", strerror(-rc));
+			err_set(e, -rc, "the new file cannot be written: %s", strerror(-rc));
 		if (at - begun >= HURRY) {
 			sync_file_range(fd, (off64_t)begun, (off64_t)(at - begun), SYNC_FILE_RANGE_WRITE);
 			begun = at;
@@ -151,39 +151,37 @@ static int stream(const struct place *p, int fd, const struct plan *plan, uint32
 	return rc;
 }
 
-static int make(struct archive *a, struct job *job, const struct plan *plan, uint32_t *crcs,
-		void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
+/* place: where it is made, with the mode and owner it will have. */
+static int make(const struct place *p, struct member *m, struct journal_file *f, const struct plan *plan,
+		uint32_t *crcs, void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
 {
-	const struct place *p = &a->place;
 	struct stat st = { 0 };
 	int rc;
 
 	p->io->unlinkat(p->ctx, p->dir, p->fresh);
-	job->from = archive_open_locked(a, p->fresh, O_RDWR | O_CREAT | O_EXCL);
-	if (job->from < 0)
-		return err_set(e, -job->from, "%s cannot be created: %s", p->fresh, strerror(-job->from));
-	rc = p->io->fallocate(p->ctx, job->from, 0, plan->size);
-	if (archive_no_room(rc))
-		return err_set(e, -rc, "the disk is full: the new archive needs %llu bytes",
+	m->from = place_open_locked(p, p->fresh, O_RDWR | O_CREAT | O_EXCL);
+	if (m->from < 0)
+		return err_set(e, -m->from, "%s cannot be created: %s", p->fresh, strerror(-m->from));
+	rc = p->io->fallocate(p->ctx, m->from, 0, plan->size);
+	if (set_no_room(rc))
+		return err_set(e, -rc, "the disk is full: the new file needs %llu bytes",
 			       (unsigned long long)plan->size);
-	rc = stream(p, job->from, plan, crcs, progress, ctx, e);
+	rc = stream(p, m->from, plan, crcs, progress, ctx, e);
 	if (rc)
 		return rc;
-	rc = dress(a, job->from);
+	rc = dress(m->from, m->fd, &p->like);
 	if (!rc)
-		rc = fstat(job->from, &st) ? -errno : p->io->fsync(p->ctx, job->from);
-	job->h.inode = st.st_ino;
-	return rc ? err_set(e, -rc, "the new archive cannot be finished: %s", strerror(-rc)) : 0;
+		rc = fstat(m->from, &st) ? -errno : p->io->fsync(p->ctx, m->from);
+	f->inode = st.st_ino;
+	return rc ? err_set(e, -rc, "the new file cannot be finished: %s", strerror(-rc)) : 0;
 }
 
-/* ---- the old archive ---- */
+/* ---- the old file ---- */
 
-/* Gives the archive a second name under which it stays: the next free number. Without hard links only the number is
- * chosen: archive_settle() renames. */
-static int keep(struct archive *a, struct job *job, struct err *e)
+/* Gives it a second name under which it stays: the next free number. Without hard links only the number is chosen:
+ * set_settle() renames. */
+static int keep(const struct place *p, const struct member *m, struct journal_file *f, uint64_t n, struct err *e)
 {
-	const struct place *p = &a->place;
-	uint64_t n = job->h.sequence;
 	kept_name name;
 	int rc;
 
@@ -191,76 +189,79 @@ static int keep(struct archive *a, struct job *job, struct err *e)
 		if (n > UINT32_MAX)
 			return err_set(e, EEXIST, "there is no free number for %s.N", p->undo);
 		place_kept(p, (uint32_t)n++, name);
-		rc = archive_stamp(a, name).there ? -EEXIST : p->io->linkat(p->ctx, p->dir, p->name, name);
+		rc = place_stamp(p, name).there ? -EEXIST : p->io->linkat(p->ctx, m->dir, m->name, p->dir, name);
 	} while (rc == -EEXIST);
-	job->h.number = (uint32_t)(n - 1);
+	f->number = (uint32_t)(n - 1);
 	return rc == -EPERM || rc == -EOPNOTSUPP || rc == -ENOSYS || rc == -EMLINK || !rc ? 0 :
-	       err_set(e, -rc, "the old archive cannot be kept as %s: %s", name, strerror(-rc));
+	       err_set(e, -rc, "the old file cannot be kept as %s: %s", name, strerror(-rc));
 }
 
 /* A name in a sticky directory can only be taken over by its owner, the directory's, or root. */
-static int check_sticky(const struct archive *a, struct err *e)
+int set_check_directory(const struct place *p, const struct member *m, struct err *e)
 {
 	uid_t me = geteuid();
-	struct stat dir;
+	struct stat dir, here;
 
-	if (fstat(a->place.dir, &dir) || !(dir.st_mode & S_ISVTX) || !me || me == dir.st_uid ||
-	    me == a->place.like.st_uid)
+	if (fstat(m->dir, &dir) || fstat(p->dir, &here))
+		return err_set(e, errno, "%s", strerror(errno));
+	if (dir.st_dev != here.st_dev)
+		return err_set(e, EXDEV, "%s cannot be replaced: it is on another file system than its folder",
+			       journal_subject(m->path));
+	if (faccessat(m->dir, ".", W_OK | X_OK, AT_EACCESS))
+		return err_set(e, errno, "%s cannot be replaced: its directory cannot be written: %s",
+			       journal_subject(m->path), strerror(errno));
+	if (!(dir.st_mode & S_ISVTX) || !me || me == dir.st_uid || me == m->was.st_uid)
 		return 0;
-	return err_set(e, EPERM, "the archive cannot be replaced: its directory lets only its owner do that");
+	return err_set(e, EPERM, "%s cannot be replaced: its directory lets only its owner do that",
+		       journal_subject(m->path));
 }
 
-static void drop(struct archive *a, const struct job *job)
+void set_drop(struct set *s, const struct job *job)
 {
-	const struct place *p = &a->place;
-	struct stamp kept;
-	kept_name name;
+	const struct place *p = &s->place;
 
-	p->io->unlinkat(p->ctx, p->dir, p->fresh);
-	if (!job->h.number)
-		return;
-	place_kept(p, job->h.number, name);
-	kept = archive_stamp(a, name);
-	if (kept.there && kept.ino == a->s.stamp.ino)
-		p->io->unlinkat(p->ctx, p->dir, name);
+	for (uint32_t i = 0; i < job->h.nfiles; i++) {
+		const struct journal_file *f = &job->part[i].f;
+		struct stamp kept;
+		kept_name name;
+
+		if (!(f->flags & JOURNAL_REWRITTEN))
+			continue;
+		p->io->unlinkat(p->ctx, p->dir, p->fresh);
+		if (!f->number)
+			continue;
+		place_kept(p, f->number, name);
+		kept = place_stamp(p, name);
+		if (kept.there && kept.ino == job->member[i].was.st_ino)
+			p->io->unlinkat(p->ctx, p->dir, name);
+	}
 }
 
-int archive_rewrite(struct archive *a, struct job *job, const struct plan *plan,
-		    void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
+int set_rewrite(struct set *s, struct job *job, uint32_t i, const struct plan *plan,
+		void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
 {
 	struct journal_head *h = &job->h;
-	uint32_t *crcs;
-	int rc = check_sticky(a, e);
+	struct journal_file *f = &job->part[i].f;
+	struct member *m = &job->member[i];
+	struct place place = s->place;
+	int rc;
 
+	place.like = m->was;
+	rc = set_check_directory(&place, m, e);
 	if (rc)
 		return rc;
-	if (journal_pieces(plan->size) > UINT32_MAX)
-		return err_set(e, EFBIG, "%llu bytes are too many to write anew", (unsigned long long)plan->size);
-	h->flags |= JOURNAL_REWRITTEN;
-	h->ncrcs = (uint32_t)journal_pieces(plan->size);
-	journal_measure(h, NULL);
-	job->plan = NULL;
-	rc = archive_room(a, plan->size + 2 * h->length, e);
-	if (rc)
-		return rc;
-	crcs = calloc(h->ncrcs + (size_t)1, sizeof *crcs);
-	if (!crcs)
+	job->crcs = calloc(h->ncrcs + (size_t)1, sizeof *job->crcs);
+	if (!job->crcs)
 		return err_nomem(e);
-	job->crcs = crcs;
-	rc = make(a, job, plan, crcs, progress, ctx, e);
+	rc = set_room(s, plan->size + 2 * h->length, e);
+	if (!rc)
+		rc = make(&place, m, f, plan, job->crcs, progress, ctx, e);
 	if (!rc && h->flags & JOURNAL_RECORDED)
-		rc = keep(a, job, e);
+		rc = keep(&place, m, f, h->sequence, e);
 	if (!rc) {                             /* the names must be on disc before a journal that speaks of them */
-		rc = a->place.io->fsync(a->place.ctx, a->place.dir);
+		rc = place.io->fsync(place.ctx, place.dir);
 		if (rc)
 			err_set(e, -rc, "the directory cannot be written: %s", strerror(-rc));
 	}
-	if (rc)
-		place_close(&a->place, job->from);
-	else
-		rc = archive_do(a, job, e);
-	if (rc && !a->s.broken)
-		drop(a, job);
-	free(crcs);
 	return rc;
 }
