@@ -157,11 +157,11 @@ static int check_resource(void *ctx, uint32_t i, const uint8_t *raw, uint64_t at
 
 	rec_decode(&mrl3_resource_record, false, raw, &r);
 	if (r.kind == MRL3_TEXTURE && r.value > count)
-		return err_at(c->why, EINVAL, c->t->src, at, name.text, "resource %u names texture %u, expected 0 to %u", i,
-			      r.value, count);
+		return err_at(c->why, EINVAL, c->t->src, at, name.text,
+			      "resource %u names texture %u, expected 0 to %u", i, r.value, count);
 	if (r.kind == MRL3_CONSTANTS && r.value > size)
-		return err_at(c->why, EINVAL, c->t->src, at, name.text, "constants of resource %u lie at %u of a block of %"
-			      PRIu64 " bytes", i, r.value, size);
+		return err_at(c->why, EINVAL, c->t->src, at, name.text,
+			      "constants of resource %u lie at %u of a block of %" PRIu64 " bytes", i, r.value, size);
 	return 0;
 }
 

@@ -93,7 +93,8 @@ static void take_block(struct reading *r, uint32_t i, const struct mrl3_stored *
 
 	*b = (struct mrl3_block){ .name_hash = m->name_hash, .damaged = true };
 	if (why)
-		damaged(r, at, name.text, "its block of %u bytes at 0x%" PRIx64 " %s", m->block_size, m->block_off, why);
+		damaged(r, at, name.text, "its block of %u bytes at 0x%" PRIx64 " %s", m->block_size, m->block_off,
+			why);
 	else if (m->resource_size % 2)
 		damaged(r, at, name.text, "resource size %u, expected an even number", m->resource_size);
 	else if (bytes > m->block_size)

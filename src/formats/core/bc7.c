@@ -9,8 +9,8 @@
  *   indices        of each texel: a weight between the ends; at the anchor of each subset without its highest bit
  *   second indices likewise, for alpha
  *
- * All from the lowest bit up. Channels are handled side by side in the four 16-bit lanes of a word; the texels are looked
- * up in steps made for each subset, without a question asked for any of them. */
+ * All from the lowest bit up. Channels are handled side by side in the four 16-bit lanes of a word; the texels are
+ * looked up in steps made for each subset, without a question asked for any of them. */
 #include "bc.h"
 
 #include <endian.h>
