@@ -240,6 +240,24 @@ static void test_weights(void **state)
 				 "- [[3, -0.0], [3, 1.0e-05]]\n");
 }
 
+static void test_weights_of_integers(void **state)
+{
+	uint8_t ninfluences[] = { 2, 1 };
+	uint32_t first[] = { 0, 2 };
+	int32_t joint[] = { 7, 255, 0 };
+	float weight[] = { 1190, -167, 1023 };
+	struct geo_mesh m = {
+		.nvertices = 2, .skinned = true, .ninfluences = ninfluences, .first_influence = first, .joint = joint,
+		.weight = weight, .weight_unit = 1023,
+	};
+	struct buf out = { 0 };
+
+	(void)state;
+	weights_write(&out, &m);
+	assert_text(&out, "# [bone, weight] pairs of each vertex, in the order of the v lines; weights in 1/1023, the "
+			  "last one is what is left of 1023\n- [[7, 1190], [255, -167]]\n- [[0, 1023]]\n");
+}
+
 static void test_weights_without_a_number(void **state)
 {
 	uint8_t ninfluences = 2;
@@ -342,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_mtl),
 		cmocka_unit_test(test_mtl_of_none),
 		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_weights_of_integers),
 		cmocka_unit_test(test_weights_without_a_number),
 		cmocka_unit_test(test_weights_of_no_vertices),
 		cmocka_unit_test(test_limit),

@@ -668,6 +668,10 @@ static void test_weights(void **state)
 	assert_int_equal(try_weights(&g, "- [[1, 0.333333]]\n"), 0);
 	assert_true(stays(g.w.weight[0], 1 / 3.0f));
 	arena_free(&g.a);
+	assert_int_equal(try_weights(&g, "- [[1, 1024], [2, -1]]\n- [[1, 1], [2, 0.0]]\n- [[1, 1e0]]\n- []\n"), 0);
+	assert_true(g.w.weight[0].v == 1024 && g.w.weight[1].v == -1);
+	assert_true(g.w.whole[0] && !g.w.whole[1] && !g.w.whole[2] && g.w.whole[3]);
+	arena_free(&g.a);
 	assert_int_equal(try_weights(&g, "[]\n"), 0);
 	assert_int_equal(g.w.nvertices, 0);
 	arena_free(&g.a);
@@ -686,7 +690,6 @@ static void test_refused_weights(void **state)
 		{ "- [[01, 1.0]]\n", "line 1, column 5: bone: an integer or null is expected, found \"01\"" },
 		{ "- [[65536, 1.0]]\n", "line 1, column 5: bone 65536 is outside 0..65535" },
 		{ "- [[99999999999, 1.0]]\n", "line 1, column 5: bone 99999999999 is outside 0..65535" },
-		{ "- [[1, -0.5]]\n", "line 1, column 8: weight -0.5 is negative" },
 		{ "- [[1, .nan]]\n", "line 1, column 8: weight: a finite number is expected, found \".nan\"" },
 		{ "- [[1, 0.5x]]\n", "line 1, column 8: weight: a finite number is expected, found \"0.5x\"" },
 		{ "- [[1, [2]]]\n", "line 1, column 8: weight: a finite number is expected, found a list" },

@@ -635,6 +635,8 @@ static void weights(void **state)
 	weights_refused(&k, "- [[1, 1.0]]\n- [[1, 1.0]]\n", "weights of 2 vertices, the mesh has 4");
 	weights_refused(&k, "- [[1, 1.0]]\n- [[2, 1.0]]\n- [[1, 1.0]]\n- [[1, 1.0]]\n",
 			"line 2: bone 2: this vertex has weights for 1");
+	weights_refused(&k, "- [[1, 1.0]]\n- [[1, -0.5]]\n- [[1, 1.0]]\n- [[1, 1.0]]\n",
+			"line 2: weight -0.5 is negative");
 	weights_refused(&k, "- [[1, 1.0]]\n- [[1, 2.0]]\n- [[1, 1.0]]\n- [[1, 1.0]]\n",
 			"line 2: weight 2.0 is outside 0.0..1.9921875");
 	edited_only(&k, 0, 0, 0);

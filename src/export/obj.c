@@ -246,7 +246,7 @@ void mtl_write(struct buf *out, const struct geo_material *v, uint32_t n)
 
 /* ---- weights ---- */
 
-static void put_influence(struct buf *out, int32_t joint, float weight, bool more)
+static void put_influence(struct buf *out, int32_t joint, float weight, bool whole, bool more)
 {
 	char *p = line_begin(out);
 
@@ -258,7 +258,7 @@ static void put_influence(struct buf *out, int32_t joint, float weight, bool mor
 	else
 		p += num_i32(p, joint);
 	p = put_text(p, ", ");
-	p += num_f32(p, weight, true);
+	p += whole ? num_i32(p, (int32_t)weight) : num_f32(p, weight, true);
 	*p++ = ']';
 	out->len = (size_t)((uint8_t *)p - out->p);
 }
@@ -271,13 +271,17 @@ void weights_write(struct buf *out, const struct geo_mesh *m)
 		buf_str(out, "[]\n");
 		return;
 	}
-	buf_str(out, "# [bone, weight] pairs of each vertex, in the order of the v lines; null: no bone is known\n");
+	buf_str(out, "# [bone, weight] pairs of each vertex, in the order of the v lines; ");
+	if (m->weight_unit)
+		buf_printf(out, "weights in 1/%u, the last one is what is left of %u\n", m->weight_unit, m->weight_unit);
+	else
+		buf_str(out, "null: no bone is known\n");
 	for (i = 0; i < m->nvertices && !out->bad; i++) {
 		size_t first = m->first_influence[i];
 
 		buf_str(out, "- [");
 		for (k = 0; k < m->ninfluences[i]; k++)
-			put_influence(out, m->joint[first + k], m->weight[first + k], k > 0);
+			put_influence(out, m->joint[first + k], m->weight[first + k], m->weight_unit, k > 0);
 		buf_str(out, "]\n");
 	}
 }

@@ -1,5 +1,7 @@
-/* meshes/N.weights.yaml: a list with an item for each vertex, each a list of [bone, weight] pairs. */
+/* meshes/N.weights.yaml: a list with an item for each vertex, each a list of [bone, weight] pairs. What a weight may be
+ * is for the format to say. */
 #include <errno.h>
+#include <string.h>
 
 #include "decimal.h"
 #include "export.h"
@@ -37,7 +39,7 @@ static int read_bone(const struct ynode *s, int32_t *out, struct err *e)
 }
 
 /* Our own texts mean exactly what they say; other programs print a fixed number of decimals. */
-static int read_weight(const struct ynode *s, struct geo_number *out, struct err *e)
+static int read_weight(const struct ynode *s, struct geo_number *out, bool *whole, struct err *e)
 {
 	const uint8_t *p = (const uint8_t *)s->text, *end;
 	struct decimal d;
@@ -45,13 +47,13 @@ static int read_weight(const struct ynode *s, struct geo_number *out, struct err
 	end = s->kind == Y_SCALAR && !s->quoted ? decimal_read(p, p + s->n, &d) : NULL;
 	if (!end || end != p + s->n || !decimal_fits(d.v))
 		return refuse(s, e, "weight: a finite number is expected");
-	if (d.v < 0)
-		return err_line(e, EINVAL, s->line, s->column, "weight %.20s is negative", s->text);
+	*whole &= s->text[strcspn(s->text, ".eE")] == '\0';
 	*out = (struct geo_number){ d.v, d.decimals >= 5 ? decimal_half(d.decimals) : 0 };
 	return 0;
 }
 
-static int read_pair(const struct ynode *pair, int32_t *joint, struct geo_number *weight, struct err *e)
+static int read_pair(const struct ynode *pair, int32_t *joint, struct geo_number *weight, bool *whole,
+		     struct err *e)
 {
 	int rc;
 
@@ -61,7 +63,7 @@ static int read_pair(const struct ynode *pair, int32_t *joint, struct geo_number
 		return err_line(e, EINVAL, pair->line, pair->column,
 				"a pair [bone, weight] is expected, found %u items", pair->count);
 	rc = read_bone(pair->first, joint, e);
-	return rc ? rc : read_weight(pair->first->next, weight, e);
+	return rc ? rc : read_weight(pair->first->next, weight, whole, e);
 }
 
 /* How many pairs there are in all. */
@@ -93,17 +95,19 @@ int weights_read(const uint8_t *text, size_t n, struct geo_weights *out, struct 
 	out->nvertices = root->count;
 	out->npairs = arena_alloc(a, (size_t)root->count + 1, sizeof *out->npairs);
 	out->first = arena_alloc(a, (size_t)root->count + 1, sizeof *out->first);
+	out->whole = arena_alloc(a, (size_t)root->count + 1, sizeof *out->whole);
 	out->line = arena_alloc(a, (size_t)root->count + 1, sizeof *out->line);
 	out->joint = arena_alloc(a, npairs + 1, sizeof *out->joint);
 	out->weight = arena_alloc(a, npairs + 1, sizeof *out->weight);
-	if (!out->npairs || !out->first || !out->line || !out->joint || !out->weight)
+	if (!out->npairs || !out->first || !out->whole || !out->line || !out->joint || !out->weight)
 		return err_nomem(e);
 	for (v = root->first; v; v = v->next, i++) {
 		out->npairs[i] = v->count;
 		out->first[i] = (uint32_t)at;
+		out->whole[i] = true;
 		out->line[i] = v->line;
 		for (pair = v->first; pair && !rc; pair = pair->next, at++)
-			rc = read_pair(pair, &out->joint[at], &out->weight[at], e);
+			rc = read_pair(pair, &out->joint[at], &out->weight[at], &out->whole[i], e);
 		if (rc)
 			return rc;
 	}

@@ -86,6 +86,8 @@ static int put_weight(const struct ge_field *f, uint8_t *vertex, unsigned k, str
 
 	if (geo_stays(given, geo_shown((float)ge_get(f, vertex, k))))
 		return 0;
+	if (given.v < 0)
+		return err_line(e, EINVAL, line, 0, "weight %s is negative", num_text(given.v).s);
 	pmo_range(f, &least, &most);
 	if (!pmo_fits(f, given.v))
 		return err_line(e, EINVAL, line, 0, "weight %s is outside %s..%s", num_text(given.v).s,

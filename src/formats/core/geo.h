@@ -59,6 +59,8 @@ struct geo_mesh {
 	uint32_t *first_influence;
 	int32_t *joint;                        /* bone; -1: no bone is known for it */
 	float *weight;
+	/* Not 0: weights are integers, so many of which are 1; the last pair of a vertex has what is left of that. */
+	uint16_t weight_unit;
 };
 
 /* A value that is not finite is shown as 0. */
@@ -125,7 +127,8 @@ struct geo_weights {
 	uint32_t nvertices;
 	uint32_t *npairs, *first;
 	int32_t *joint;                        /* bone; -1: null */
-	struct geo_number *weight;
+	struct geo_number *weight;             /* may be negative */
+	bool *whole;                           /* of each vertex: none of its weights has a dot or an exponent */
 	unsigned *line;                        /* of each vertex */
 };
 
