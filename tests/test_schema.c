@@ -590,13 +590,13 @@ static void test_shown(void **state)
 	(void)state;
 	memcpy(raw, outer_bytes, sizeof raw);
 	assert_true(rec_field(&outer_record, "zero_03", &f));
-	assert_false(field_shown(&f, raw));
+	assert_false(field_shown(&f, false, raw));
 	raw[0x0b] = 1;
-	assert_true(field_shown(&f, raw));
+	assert_true(field_shown(&f, false, raw));
 	assert_true(rec_field(&outer_record, "delta", &f));
-	assert_false(field_shown(&f, raw));
+	assert_false(field_shown(&f, false, raw));
 	assert_true(rec_field(&outer_record, "unknown_18", &f));
-	assert_true(field_shown(&f, raw));
+	assert_true(field_shown(&f, false, raw));
 }
 
 static void test_numbers_shown_when_they_are_odd(void **state)
@@ -605,15 +605,17 @@ static void test_numbers_shown_when_they_are_odd(void **state)
 	uint8_t raw[4] = { 1, 0, 0, 1 };
 
 	(void)state;
-	assert_false(field_shown(&f, raw));
+	assert_false(field_shown(&f, false, raw));
 	raw[2] = 1;
-	assert_true(field_shown(&f, raw));
+	assert_true(field_shown(&f, false, raw));
 	f.bits = 8;
-	assert_false(field_shown(&f, raw));
+	assert_false(field_shown(&f, false, raw));
+	assert_true(field_shown(&f, true, raw));
 	f.bit = 8;
-	assert_true(field_shown(&f, raw));
+	assert_true(field_shown(&f, false, raw));
+	assert_false(field_shown(&f, true, raw));
 	f.flags |= FL_HIDDEN;
-	assert_false(field_shown(&f, raw));
+	assert_false(field_shown(&f, false, raw));
 }
 
 /* ---- the check of a table ---- */

@@ -206,6 +206,55 @@ static void test_document_that_is_a_list(void **state)
 	assert_page(&p, "[]\n");
 }
 
+static const struct field point_fields[] = {
+	{ .name = "normal", .doc = "Doc", .count = 2, .type = F_I8, .member = FIELD_NO_MEMBER },
+	{ .name = "spare", .doc = "Doc", .at = 2, .count = 1, .type = F_U8, .flags = FL_ODD,
+	  .member = FIELD_NO_MEMBER },
+	{ .name = "rest", .doc = "Doc", .at = 3, .count = 1, .type = F_U8, .flags = FL_HIDDEN,
+	  .member = FIELD_NO_MEMBER },
+};
+static const struct record point_record = RECORD("point", "A point", 4, point_fields);
+
+static void test_rows_of_mappings(void **state)
+{
+	static const uint8_t points[] = { 1, 0xff, 0, 7, 127, 0x80, 3, 0 };
+	struct page p;
+	struct doc *d = start(&p);
+
+	(void)state;
+	doc_rows(d, NULL, &point_record, false, points, 2, NULL, 0, DOC_BLOCK | DOC_MAPS);
+	assert_page(&p, "- {normal: [1, -1]}\n- {normal: [127, -128], spare: 3}\n");
+	d = start(&p);
+	doc_rows(d, NULL, &point_record, false, points, 0, NULL, 0, DOC_BLOCK | DOC_MAPS);
+	assert_page(&p, "[]\n");
+	d = start(&p);
+	doc_rows(d, "points", &point_record, false, points, 2, NULL, 0, DOC_BLOCK | DOC_MAPS);
+	doc_rows(d, NULL, &hidden_record, false, file_bytes, 1, NULL, 0, DOC_BLOCK | DOC_MAPS);
+	assert_page(&p, "points:\n- {normal: [1, -1]}\n- {normal: [127, -128], spare: 3}\n- {}\n");
+}
+
+/* It says once what holds for all its values. */
+static void test_derived_list(void **state)
+{
+	struct page p;
+	struct doc *d = start(&p);
+
+	(void)state;
+	doc_derived_list(d, "textures", 1);
+	doc_item(d);
+	doc_text(d, "path", DOC_DERIVED, "\"a\"");
+	doc_list(d, "maps", 1);
+	doc_item(d);
+	doc_text(d, "map", DOC_DERIVED, "1");
+	doc_end(d);
+	doc_end(d);
+	doc_text(d, "hash", DOC_DERIVED, "2");
+	doc_derived_list(d, "empty", 0);
+	doc_end(d);
+	assert_page(&p, "textures:  # derived\n- path: \"a\"\n  maps:\n  - map: 1\n"
+			"hash: 2  # derived\nempty: []  # derived\n");
+}
+
 static void test_deep(void **state)
 {
 	struct page p;
@@ -531,6 +580,8 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_lists_in_lists),
 		cmocka_unit_test(test_document_that_is_a_list),
+		cmocka_unit_test(test_rows_of_mappings),
+		cmocka_unit_test(test_derived_list),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_section_documents),
 		cmocka_unit_test(test_long_section),

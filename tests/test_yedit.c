@@ -162,6 +162,35 @@ static int test_locate(const struct object *o, unsigned section, struct span *ou
 	return 0;
 }
 
+/* Documents of other forms, over the first bytes of the file. */
+static const struct field point_fields[] = {
+	FN("normal", 0, F_U8, 2), F("spare", 3, F_U8, .flags = FL_ODD, .bit = 4, .bits = 4),
+	F("rest", 3, F_U8, .flags = FL_HIDDEN, .bits = 4), F("kept", 2, F_U8, .flags = FL_DERIVED),
+};
+static const struct record point_record = RECORD("point", "A point", 4, point_fields);
+static const struct field put_fields[] = {
+	F("parent", 0, F_U8, .flags = FL_PUT | FL_NULL), FN("position", 1, F_U8, 3, .flags = FL_PUT),
+};
+static const struct record put_record = RECORD("put", "What doc_put() writes", 4, put_fields);
+#define DOC_POINTS DOC_MESH
+#define DOC_PUTS DOC_CLIP
+
+static void say_puts(struct doc *d, const uint8_t *raw, struct source *src)
+{
+	doc_list(d, "bones", 1);
+	doc_item(d);
+	doc_record(d, &put_record, false, raw, src, 0);
+	doc_derived_list(d, "textures", 2);
+	for (unsigned i = 0; i < 2; i++) {
+		doc_item(d);
+		doc_text(d, "image", DOC_DERIVED, "%u", i);
+	}
+	doc_end(d);
+	doc_derived_list(d, "none", 0);
+	doc_end(d);
+	doc_end(d);
+}
+
 static int test_doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, struct err *e)
 {
 	uint8_t raw[SIZE];
@@ -170,7 +199,11 @@ static int test_doc(struct object *o, unsigned kind, uint32_t index, struct doc 
 	(void)index;
 	if (!rc && kind == DOC_HEADER)
 		say_all(d, raw, o->src);
-	return kind == DOC_HEADER ? rc : -ENOENT;
+	else if (!rc && kind == DOC_POINTS)
+		doc_rows(d, NULL, &point_record, false, raw, 3, o->src, 0, DOC_BLOCK | DOC_MAPS);
+	else if (!rc && kind == DOC_PUTS)
+		say_puts(d, raw, o->src);
+	return rc;
 }
 
 /* Tells what it was given, and takes `rescale`. */
@@ -487,6 +520,80 @@ static void test_many_unknown_keys(void **state)
 	edited_close(&k);
 }
 
+/* ---- rows that are mappings ---- */
+
+static void test_rows_of_mappings(void **state)
+{
+	struct edited k;
+
+	(void)state;
+	start(&k);
+	assert_int_equal(edited_yaml(&k, DOC_POINTS, 0, "- {normal: [2, 0], kept: 255}\n- {}\n- normal: [0, 0]\n"), 0);
+	edited_only(&k, 0, 0, 0);
+	assert_int_equal(edited_yaml(&k, DOC_POINTS, 0, "- {}\n- spare: 0\n- {spare: 3, normal: [0, 7]}\n"), 0);
+	assert_memory_equal(k.bytes[0] + 4, "\0\0\xa0\x01\0\x07\x80\x3f", 8);
+	assert_string_equal(k.said, "");
+	edited_close(&k);
+}
+
+/* The second row is bytes 00 00 a0 41: kept 160, spare 4. */
+static const struct { int code; const char *text, *said, *message; } refused_rows[] = {
+	{ EINVAL, "- {}\n- {spar: 1}\n- {}\n", "", "line 2, column 4: no key \"spar\" here; nearest is spare" },
+	{ EINVAL, "- {}\n- {}\n- {rest: 1}\n", "", 
+	  "line 3, column 4: no key \"rest\" here; nearest is kept" },
+	{ EINVAL, "- {}\n- {spare: 16}\n- {}\n", "", "line 2, column 11: spare: 16 is outside 0..15" },
+	{ EINVAL, "- {}\n- 5\n- {}\n", "", "line 2, column 3: \"5\" found, expected keys and their values" },
+	{ EINVAL, "- {}\n- {}\n", "rows \"\" [{}, {}]\n", "line 1, column 1: 2 values found, expected 3" },
+	{ EINVAL, "normal: [1, 1]\n", "", "line 1, column 1: a mapping of 1 found, expected a list" },
+	{ EPERM, "- {}\n- {kept: 1}\n- {}\n", "", "line 2, column 10: kept" DERIVED "1 found, 160 stored" },
+};
+
+static void test_refused_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refused_rows); i++) {
+		struct edited k;
+
+		start(&k);
+		if (edited_yaml(&k, DOC_POINTS, 0, refused_rows[i].text) != -refused_rows[i].code)
+			fail_msg("\"%s\": %s", refused_rows[i].text, k.why);
+		assert_string_equal(k.why, refused_rows[i].message);
+		assert_string_equal(k.said, refused_rows[i].said);
+		edited_only(&k, 0, 0, 0);
+		edited_close(&k);
+	}
+}
+
+/* ---- values that doc_put() writes, and lists that are derived ---- */
+
+static const struct { int code; const char *text, *said, *message; } left_over[] = {
+	{ 0, "bones:\n- {parent: 2, position: [0, 255, 0]}\n", "", "" },
+	{ 0, "bones:\n- {textures: [{image: 0}, {image: 0x1}], none: []}\n", "", "" },
+	{ EINVAL, "bones:\n- parent: null\n  position: [1, 2, 0x3]\n",
+	  "text 0 \"parent\" null\ntext 0 \"position\" [1, 2, 0x3]\n",
+	  "line 2, column 11: parent cannot be changed here" },
+	{ EINVAL, "bones:\n- parent: 300\n", "", "line 2, column 11: parent: 300 is outside 0..255" },
+	{ EPERM, "bones:\n- textures: [{}, {image: 7}]\n", "", "line 2, column 26: image" DERIVED "7 found, 1 stored" },
+	{ EPERM, "bones:\n- textures: [{}]\n", "", "line 2, column 13: textures" DERIVED "1 item found, 2 stored" },
+	{ EPERM, "bones:\n- none: [{}]\n", "", "line 2, column 9: none" DERIVED "1 item found, 0 stored" },
+};
+
+static void test_puts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(left_over); i++) {
+		struct edited k;
+
+		start(&k);
+		if (edited_yaml(&k, DOC_PUTS, 0, left_over[i].text) != -left_over[i].code)
+			fail_msg("\"%s\": %s", left_over[i].text, k.why);
+		assert_string_equal(k.why, left_over[i].message);
+		assert_string_equal(k.said, left_over[i].said);
+		edited_only(&k, 0, 0, 0);
+		edited_close(&k);
+	}
+}
+
 /* ---- every registered record ---- */
 
 static const struct record *shown_record;      /* what the view of the format below is made of */
@@ -536,7 +643,7 @@ static int say_field(void *ctx, const struct field *f)
 {
 	struct picked *p = ctx;
 
-	if (!field_shown(f, p->raw) || f->flags & FL_DERIVED)
+	if (!field_shown(f, shown_be, p->raw) || f->flags & (FL_DERIVED | FL_PUT))
 		return 0;
 	buf_printf(&p->text, "%s: ", f->name);
 	field_print(f, shown_be, p->raw, &p->text);
@@ -548,7 +655,7 @@ static int clear_kept(void *ctx, const struct field *f)
 {
 	uint8_t *raw = ctx;
 
-	for (unsigned i = 0; i < f->count && f->flags & (FL_DERIVED | FL_HIDDEN); i++)
+	for (unsigned i = 0; i < f->count && f->flags & (FL_DERIVED | FL_HIDDEN | FL_PUT); i++)
 		field_set(f, shown_be, raw, i, 0);
 	return 0;
 }
@@ -571,7 +678,7 @@ static void assert_no_change(struct edited *k, uint32_t size)
 	buf_free(&text);
 }
 
-/* YAML of the bytes applied to zeros gives back all that is not derived or hidden. */
+/* YAML of the bytes applied to zeros gives back all that is not derived, hidden or left to the format. */
 static void assert_brought_back(uint8_t *raw, uint32_t size)
 {
 	struct picked p = { .raw = raw };
@@ -651,6 +758,9 @@ int main(void)
 		cmocka_unit_test(test_first_error_ends_it),
 		cmocka_unit_test(test_left_to_the_format),
 		cmocka_unit_test(test_many_unknown_keys),
+		cmocka_unit_test(test_rows_of_mappings),
+		cmocka_unit_test(test_refused_rows),
+		cmocka_unit_test(test_puts),
 		cmocka_unit_test(test_registered_records),
 	};
 

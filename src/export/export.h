@@ -63,6 +63,7 @@ struct ydoc {
 	struct doc doc;
 	struct buf *out;
 	unsigned depth;                        /* lists around what comes next */
+	unsigned derived;                      /* depth inside a list that says it for its values; 0: in none */
 	bool item;                             /* the next key opens a list item */
 };
 void ydoc_init(struct ydoc *y, struct buf *out);

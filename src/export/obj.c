@@ -273,7 +273,8 @@ void weights_write(struct buf *out, const struct geo_mesh *m)
 	}
 	buf_str(out, "# [bone, weight] pairs of each vertex, in the order of the v lines; ");
 	if (m->weight_unit)
-		buf_printf(out, "weights in 1/%u, the last one is what is left of %u\n", m->weight_unit, m->weight_unit);
+		buf_printf(out, "weights in 1/%u, the last one is what is left of %u\n", m->weight_unit,
+			   m->weight_unit);
 	else
 		buf_str(out, "null: no bone is known\n");
 	for (i = 0; i < m->nvertices && !out->bad; i++) {

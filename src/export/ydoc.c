@@ -35,6 +35,7 @@ static void put_key(struct ydoc *y, const char *key)
 
 static void put_behind(struct ydoc *y, bool derived, const char *comment)
 {
+	derived &= !y->derived;
 	if (derived || comment)
 		buf_str(y->out, "  # ");
 	if (derived)
@@ -79,13 +80,13 @@ static void put_text(struct doc *d, const char *key, const char *value, unsigned
 
 /* ---- rows ---- */
 
-struct row { struct buf *out; bool be; const uint8_t *raw; unsigned n; };
+struct row { struct buf *out; bool be, keys; const uint8_t *raw; unsigned n; };
 
 static int count_value(void *ctx, const struct field *f)
 {
 	struct row *row = ctx;
 
-	row->n += field_shown(f, row->raw);
+	row->n += field_shown(f, row->be, row->raw);
 	return 0;
 }
 
@@ -93,12 +94,25 @@ static int put_value(void *ctx, const struct field *f)
 {
 	struct row *row = ctx;
 
-	if (!field_shown(f, row->raw))
+	if (!field_shown(f, row->be, row->raw))
 		return 0;
 	if (row->n++)
 		buf_str(row->out, ", ");
+	if (row->keys) {
+		buf_str(row->out, f->name);
+		buf_str(row->out, ": ");
+	}
 	field_print(f, row->be, row->raw, row->out);
 	return 0;
+}
+
+static void put_map(struct ydoc *y, const struct record *r, bool be, const uint8_t *raw)
+{
+	struct row row = { .out = y->out, .be = be, .keys = true, .raw = raw };
+
+	buf_char(y->out, '{');
+	rec_each(r, put_value, &row);
+	buf_char(y->out, '}');
 }
 
 static void put_row(struct ydoc *y, const struct record *r, bool be, const uint8_t *raw)
@@ -137,11 +151,12 @@ static void put_rows(struct doc *d, const char *key, const struct record *r, boo
 	(void)src;
 	(void)at;
 	rec_each(r, add_comment, &behind);
-	put_key(y, key);
-	if (block)
+	if (key)
+		put_key(y, key);
+	if (block && key)
 		put_behind(y, style & DOC_DERIVED, behind.n ? behind.text : NULL);
-	else
-		buf_str(y->out, " [");
+	else if (!block)
+		buf_str(y->out, key ? " [" : "[");
 	for (uint32_t i = 0; i < n && !y->out->bad; i++) {
 		if (block) {
 			put_indent(y, key_column(y));
@@ -149,7 +164,10 @@ static void put_rows(struct doc *d, const char *key, const struct record *r, boo
 		} else if (i) {
 			buf_str(y->out, ", ");
 		}
-		put_row(y, r, be, raw + (size_t)i * r->size);
+		if (style & DOC_MAPS)
+			put_map(y, r, be, raw + (size_t)i * r->size);
+		else
+			put_row(y, r, be, raw + (size_t)i * r->size);
 		if (block)
 			buf_char(y->out, '\n');
 	}
@@ -171,17 +189,20 @@ static void close_item(struct ydoc *y)
 	y->item = false;
 }
 
-static void put_list(struct doc *d, const char *key, uint32_t n)
+static void put_list(struct doc *d, const char *key, uint32_t n, unsigned style)
 {
 	struct ydoc *y = (struct ydoc *)d;
 
 	if (key) {
 		put_key(y, key);
-		buf_str(y->out, n ? "\n" : " []\n");
+		buf_str(y->out, n ? "" : " []");
+		put_behind(y, style & DOC_DERIVED, NULL);
 	} else if (!n) {
 		buf_str(y->out, "[]\n");
 	}
 	y->depth++;
+	if (style & DOC_DERIVED && !y->derived)
+		y->derived = y->depth;
 }
 
 static void put_item(struct doc *d)
@@ -197,6 +218,8 @@ static void put_end(struct doc *d)
 	struct ydoc *y = (struct ydoc *)d;
 
 	close_item(y);
+	if (y->derived == y->depth)
+		y->derived = 0;
 	y->depth--;
 }
 

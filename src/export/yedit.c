@@ -53,6 +53,12 @@ static void PRINTF(4, 5) wrong(struct yedit *y, int code, const struct ynode *at
 	y->rc = err_line(&y->why, code, at->line, at->column, "%s", text);
 }
 
+/* A document that is a list has no key. */
+static const char *key_name(const char *key)
+{
+	return key ? key : "";
+}
+
 static const char *plural(uint32_t n)
 {
 	return n == 1 ? "" : "s";
@@ -129,18 +135,23 @@ static void enter_map(struct level *l, struct ynode *map)
 		k->used = false;
 }
 
-static void leave_key(struct yedit *y, struct level *l, const struct ynode *key)
+struct unknown { char text[200]; };
+
+static struct unknown unknown_key(struct level *l, const struct ynode *key)
 {
+	struct unknown u;
 	const char *near;
 
 	l->known[l->nknown] = (struct label){ 0, NULL };
 	near = label_nearest(l->known, key->text, key->n);
-	if (near)
-		leave(y, CHANGE_KEY, key->text, key->value, key, "no key %s here; nearest is %s", ynode_quote(key).text,
-		      near);
-	else
-		leave(y, CHANGE_KEY, key->text, key->value, key, "no key %s here; there are %s", ynode_quote(key).text,
-		      l->nknown ? label_list(l->known).text : "none");
+	snprintf(u.text, sizeof u.text, "no key %s here; %s %s", ynode_quote(key).text,
+		 near ? "nearest is" : "there are", near ? near : l->nknown ? label_list(l->known).text : "none");
+	return u;
+}
+
+static void leave_key(struct yedit *y, struct level *l, const struct ynode *key)
+{
+	leave(y, CHANGE_KEY, key->text, key->value, key, "%s", unknown_key(l, key).text);
 	if (++y->unknown > UNKNOWN_MOST && !y->rc)
 		y->rc = yedit_refuse(y->rest, &y->why);
 }
@@ -395,7 +406,7 @@ static int count_value(void *ctx, const struct field *f)
 {
 	struct row *row = ctx;
 
-	row->shown += field_shown(f, row->v.raw);
+	row->shown += field_shown(f, row->v.be, row->v.raw);
 	row->all += !(f->flags & FL_HIDDEN);
 	return 0;
 }
@@ -404,7 +415,7 @@ static int take_value(void *ctx, const struct field *f)
 {
 	struct row *row = ctx;
 
-	if (!field_shown(f, row->v.raw) && !(row->pads && !(f->flags & FL_HIDDEN)))
+	if (!field_shown(f, row->v.be, row->v.raw) && !(row->pads && !(f->flags & FL_HIDDEN)))
 		return 0;
 	row->v.f = f;
 	edit_value(row->y, &row->v, row->next);
@@ -428,36 +439,98 @@ static void edit_row(struct row *row, const struct record *r, const struct ynode
 		      ynode_quote(node).text, row->shown);
 }
 
-static void edit_each(struct yedit *y, const struct record *r, struct row *row, const struct ynode *list)
+struct map_row { struct yedit *y; struct value v; struct level level; };
+
+static int take_key(void *ctx, const struct field *f)
 {
-	for (const struct ynode *k = list->first; k && !y->rc; k = k->next) {
-		edit_row(row, r, k);
+	struct map_row *m = ctx;
+	const struct ynode *node = f->flags & FL_HIDDEN ? NULL : find_value(&m->level, f->name);
+
+	m->v.f = f;
+	if (node)
+		edit_value(m->y, &m->v, node);
+	return m->y->rc;
+}
+
+static int know_key(void *ctx, const struct field *f)
+{
+	struct level *l = ctx;
+
+	if (!(f->flags & FL_HIDDEN) && l->nknown < KNOWN_MOST)
+		l->known[l->nknown++] = (struct label){ 0, f->name };
+	return 0;
+}
+
+static void edit_map(struct row *row, const struct record *r, struct ynode *node)
+{
+	struct map_row *m = &(struct map_row){ .y = row->y, .v = row->v };
+
+	enter_map(&m->level, node);
+	if (node->kind != Y_MAP) {
+		wrong(row->y, EINVAL, node, "%s found, expected keys and their values", ynode_quote(node).text);
+		return;
+	}
+	rec_each(r, take_key, m);
+	row->v.differs |= m->v.differs;
+	for (const struct ynode *k = node->first; k && !row->y->rc; k = k->next) {
+		if (k->used)
+			continue;
+		rec_each(r, know_key, &m->level);
+		wrong(row->y, EINVAL, k, "%s", unknown_key(&m->level, k).text);
+	}
+}
+
+static void edit_each(struct yedit *y, const struct record *r, struct row *row, struct ynode *list)
+{
+	for (struct ynode *k = list->first; k && !y->rc; k = k->next) {
+		if (row->v.style & DOC_MAPS)
+			edit_map(row, r, k);
+		else
+			edit_row(row, r, k);
 		row->v.raw += r->size;
 		row->v.at += r->size;
 	}
 	if (row->v.differs && !y->rc)
-		leave(y, CHANGE_ROWS, row->v.rows, list, list, "%s: these values cannot be changed", row->v.rows);
+		leave(y, CHANGE_ROWS, key_name(row->v.rows), list, list, "%s%sthese values cannot be changed",
+		      key_name(row->v.rows), row->v.rows ? ": " : "");
+}
+
+/* The node of a list; NULL: nothing was written, or something is wrong. */
+static struct ynode *claim_list(struct yedit *y, const char *key)
+{
+	struct ynode *node = key || y->rc || y->skip ? claim(y, key) : y->root;
+
+	y->listed |= !key;
+	if (node && node->kind != Y_LIST) {
+		wrong(y, EINVAL, node, "%s%s%s found, expected a list", key_name(key), key ? ": " : "",
+		      ynode_quote(node).text);
+		return NULL;
+	}
+	return node;
+}
+
+static void refuse_length(struct yedit *y, const char *key, const struct ynode *node, uint32_t n, const char *what)
+{
+	wrong(y, EPERM, node, "%s%sfollows from other data and cannot be changed: %u %s%s found, %u stored",
+	      key_name(key), key ? " " : "", node->count, what, plural(node->count), n);
 }
 
 static void edit_rows(struct doc *d, const char *key, const struct record *r, bool be, const uint8_t *raw, uint32_t n,
 		      struct source *src, uint64_t at, unsigned style)
 {
 	struct yedit *y = (struct yedit *)d;
-	const struct ynode *node = claim(y, key);
+	struct ynode *node = claim_list(y, key);
 	struct row row = { y, { .be = be, .raw = raw, .src = src, .at = at, .rows = key, .style = style } };
 
 	if (!node)
 		return;
-	if (node->kind != Y_LIST)
-		wrong(y, EINVAL, node, "%s: %s found, expected a list", key, ynode_quote(node).text);
-	else if (node->count == n)
+	if (node->count == n)
 		edit_each(y, r, &row, node);
 	else if (style & DOC_DERIVED)
-		wrong(y, EPERM, node, "%s follows from other data and cannot be changed: %u value%s found, %u stored",
-		      key, node->count, plural(node->count), n);
+		refuse_length(y, key, node, n, "value");
 	else
-		leave(y, CHANGE_ROWS, key, node, node, "%s: %u value%s found, expected %u", key, node->count,
-		      plural(node->count), n);
+		leave(y, CHANGE_ROWS, key_name(key), node, node, "%s%s%u value%s found, expected %u", key_name(key),
+		      key ? ": " : "", node->count, plural(node->count), n);
 }
 
 /* ---- texts ---- */
@@ -509,7 +582,7 @@ static void edit_text(struct doc *d, const char *key, const char *value, unsigne
 
 /* ---- lists ---- */
 
-static void edit_list(struct doc *d, const char *key, uint32_t n)
+static void edit_list(struct doc *d, const char *key, uint32_t n, unsigned style)
 {
 	struct yedit *y = (struct yedit *)d;
 	struct ynode *node;
@@ -520,16 +593,14 @@ static void edit_list(struct doc *d, const char *key, uint32_t n)
 		y->skip++;
 		return;
 	}
-	y->listed |= !key;
-	node = key ? claim(y, key) : y->root;
+	node = claim_list(y, key);
 	y->skip = 1;
 	if (!node)
 		return;
-	if (node->kind != Y_LIST)
-		wrong(y, EINVAL, node, "%s%s%s found, expected a list", key ? key : "", key ? ": " : "",
-		      ynode_quote(node).text);
+	if (node->count != n && style & DOC_DERIVED)
+		refuse_length(y, key, node, n, "item");
 	else if (node->count != n)
-		leave(y, CHANGE_LIST, key ? key : "", node, node, "%s%s%u item%s found, expected %u", key ? key : "",
+		leave(y, CHANGE_LIST, key_name(key), node, node, "%s%s%u item%s found, expected %u", key_name(key),
 		      key ? ": " : "", node->count, plural(node->count), n);
 	else if (y->depth == DOC_DEPTH)
 		wrong(y, EFBIG, node, "%u lists around this one", y->depth);

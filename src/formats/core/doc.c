@@ -29,7 +29,7 @@ static int show_field(void *ctx, const struct field *f)
 {
 	const struct shown *s = ctx;
 
-	if (field_shown(f, s->raw))
+	if (field_shown(f, s->be, s->raw))
 		s->d->ops->field(s->d, f, s->be, s->raw, s->src, s->at);
 	else if (s->d->ops->pad && field_is_pad(f) && !(f->flags & FL_HIDDEN))
 		s->d->ops->pad(s->d, f, s->be, s->raw, s->src, s->at);
@@ -67,7 +67,13 @@ void doc_text(struct doc *d, const char *key, unsigned style, const char *fmt, .
 void doc_list(struct doc *d, const char *key, uint32_t n)
 {
 	if (d->ops->list)
-		d->ops->list(d, key, n);
+		d->ops->list(d, key, n, DOC_PLAIN);
+}
+
+void doc_derived_list(struct doc *d, const char *key, uint32_t n)
+{
+	if (d->ops->list)
+		d->ops->list(d, key, n, DOC_DERIVED);
 }
 
 void doc_item(struct doc *d)

@@ -86,12 +86,12 @@ void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_
 	word_set(width, be, p, (word_get(width, be, p) & ~mask) | (bits << f->bit & mask));
 }
 
-bool field_shown(const struct field *f, const uint8_t *raw)
+bool field_shown(const struct field *f, bool be, const uint8_t *raw)
 {
 	bool any = !field_is_pad(f);
 
 	for (unsigned i = 0; i < f->count && !any; i++)
-		any = field_get(f, false, raw, i);
+		any = field_get(f, be, raw, i);
 	return any && !(f->flags & FL_HIDDEN);
 }
 

@@ -131,7 +131,7 @@ static inline bool field_is_bytes(const struct field *f)
 uint64_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i);
 void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_t bits);
 /* Whether the YAML view has it: not hidden, and padding only when it is not zero. */
-bool field_shown(const struct field *f, const uint8_t *raw);
+bool field_shown(const struct field *f, bool be, const uint8_t *raw);
 static inline bool field_is_pad(const struct field *f)
 {
 	return f->type == F_PAD || f->flags & FL_ODD;
