@@ -57,6 +57,13 @@ struct section {
 	const char *yaml;                      /* "materials.yaml" when the generic document is the view; else NULL */
 };
 
+/* A piece of the entry that has a name of its own (a chunk by its tag). */
+struct chunk {
+	uint64_t at, size;
+	uint32_t head;                         /* bytes before it that belong to it and are not shown */
+	char name[PART_NAME_MAX];              /* unique; raw/NAME.bin; "": it is not shown */
+};
+
 /* Records that lie outside sections or between them (a clip's header), for the reference page and the tests. */
 struct variant {
 	const char *version;                   /* "1.0", as the first line of header.yaml says it */
@@ -215,9 +222,9 @@ struct model_ops {
 	int (*open)(struct object *, struct err *);
 	uint32_t (*count)(const struct object *, unsigned part);
 	int (*locate)(const struct object *, unsigned section, struct span *out);
-	/* The i-th piece of the bytes whose name stands in the file itself (chunks by tag), unlike those of sections:
-	 * its place, and its unique name for raw/NAME.bin. False: there are no more. */
-	bool (*chunk)(const struct object *, uint32_t i, struct span *out, char name[PART_NAME_MAX]);
+	/* The i-th piece of the entry's bytes whose name stands in the file itself, unlike that of a section. False:
+	 * there are no more. */
+	bool (*chunk)(const struct object *, uint32_t i, struct chunk *out);
 	/* Says DOC_HEADER and so on by calls to d. */
 	int (*doc)(struct object *, unsigned kind, uint32_t index, struct doc *d, struct err *);
 	bool (*skinned)(const struct object *, uint32_t mesh);                 /* from the tables, without decoding */
