@@ -197,13 +197,17 @@ int edited_yaml(struct edited *k, unsigned kind, uint32_t index, const char *tex
 int edited_obj(struct edited *k, uint32_t mesh, const char *text)
 {
 	uint64_t size[2] = { k->size[0], k->size[1] };
+	const struct model_ops *m = k->format->model;
+	struct geo_form form = { 0 };
 	struct geo_put put = { 0 };
 	struct arena a = { 0 };
 	struct err e = { 0 };
-	int rc = obj_read((const uint8_t *)text, strlen(text), mesh, &put, &a, NULL, &e);
+	int rc = m->form ? m->form(k->o, mesh, &form, &a, &e) : 0;
 
 	if (!rc)
-		rc = k->format->model->mesh_put(k->o, mesh, &put, &e);
+		rc = obj_read((const uint8_t *)text, strlen(text), mesh, &form, &put, &a, NULL, &e);
+	if (!rc)
+		rc = m->mesh_put(k->o, mesh, &put, &e);
 	arena_free(&a);
 	return finish(k, rc, &e, size);
 }

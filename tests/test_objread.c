@@ -30,12 +30,17 @@ static void note(void *ctx, const char *text)
 	strncat(g->said, "\n", sizeof g->said - strlen(g->said) - 1);
 }
 
-static int try_obj(struct got *g, const char *text, size_t n)
+static int try_form(struct got *g, const struct geo_form *form, uint32_t number, const char *text, size_t n)
 {
 	const struct reader_log log = { note, g };
 
 	memset(g, 0, sizeof *g);
-	return obj_read((const uint8_t *)text, n, 0, &g->m, &g->a, &log, &g->e);
+	return obj_read((const uint8_t *)text, n, number, form, &g->m, &g->a, &log, &g->e);
+}
+
+static int try_obj(struct got *g, const char *text, size_t n)
+{
+	return try_form(g, NULL, 0, text, n);
 }
 
 static void read_obj(struct got *g, const char *text)
@@ -631,6 +636,203 @@ static void test_foreign_normals(void **state)
 	}
 }
 
+/* ---- forms ---- */
+
+/* As jom.md 10 has it: quads, names, all digits. */
+static const struct geo_form body = { .quads = true, .named = true, .exact = true, .object = "BODY",
+				      .holds = "it holds triangles and quads" };
+static const struct geo_form whole = { .quads = true, .named = true, .exact = true,
+				       .holds = "it holds triangles and quads" };
+
+static void read_form(struct got *g, const struct geo_form *form, uint32_t number, const char *text)
+{
+	if (try_form(g, form, number, text, strlen(text)))
+		fail_msg("%s", g->e.text);
+}
+
+static void refused_form(const struct geo_form *form, const char *text, const char *why)
+{
+	struct got g;
+
+	assert_int_equal(try_form(&g, form, 0, text, strlen(text)), -EINVAL);
+	assert_string_equal(g.e.text, why);
+	arena_free(&g.a);
+}
+
+static const char *name_of(const struct got *g, uint32_t i)
+{
+	if (i == GEO_NONE)
+		return "";
+	assert_true(i < g->m.nnames);
+	return g->m.names[i].text;
+}
+
+static void test_quads(void **state)
+{
+	struct got g;
+
+	(void)state;
+	read_form(&g, &body, 0, V4 "vt 0 1\nvn 0 0 1\nf 1/1/1 4 3//1 2\r\nf -4 -3 -2\nf 1 2 2 3\n");
+	assert_null(g.m.face);
+	assert_int_equal(g.m.nfaces, 3);
+	assert_corner(&g.m.quad[0][0], 0, 0, 0);
+	assert_corner(&g.m.quad[0][1], 3, GEO_NONE, GEO_NONE);
+	assert_corner(&g.m.quad[0][2], 2, GEO_NONE, 0);
+	assert_corner(&g.m.quad[0][3], 1, GEO_NONE, GEO_NONE);
+	assert_corner(&g.m.quad[1][0], 0, GEO_NONE, GEO_NONE);
+	assert_corner(&g.m.quad[1][2], 2, GEO_NONE, GEO_NONE);
+	assert_corner(&g.m.quad[1][3], GEO_NONE, GEO_NONE, GEO_NONE);
+	assert_corner(&g.m.quad[2][3], 2, GEO_NONE, GEO_NONE);
+	assert_int_equal(g.m.face_line[2], 9);
+	arena_free(&g.a);
+	refused_form(&body, V4 "v 5 5 5\nf 1 2 3 4 \\\n5\n", "line 6: 5 corners; it holds triangles and quads");
+	refused_form(&body, V4 "f 1 2 3 4 1 2 3\n", "line 5: 7 corners; it holds triangles and quads");
+	refused_form(&body, V4 "f 1 2\n", "line 5: a face has 3 corners or more, found 2");
+	refused_form(&body, V4 "f 1 2 3 4 x\n", "line 5, column 11: \"x\" is no corner like 1, 1/2, 1//3 or 1/2/3");
+	refused_form(&body, V4 "f 1 2 3\nf 1 2 3 5\n", "line 6: vertex 5 is out of range: there are 4");
+}
+
+static void test_names(void **state)
+{
+	struct got g;
+
+	(void)state;
+	read_form(&g, &whole, MESH_WHOLE, V4 "f 1 2 3\no BODY\nusemtl red\nf 1 2 3\no my arm # left\nf 2 3 4\n"
+		  "g BODY x\nusemtl blue.001\nf 3 4 1\nusemtl\ng\nf 1 2 3 4\no BODY\nusemtl red\nf 1 2 3\n");
+	assert_int_equal(g.m.nfaces, 6);
+	assert_int_equal(g.m.nnames, 4);
+	assert_null(g.m.group);
+	assert_null(g.m.material);
+	static const struct { const char *object, *usemtl; unsigned line; } want[] = {
+		{ "", "", 0 }, { "BODY", "red", 7 }, { "my arm", "red", 7 }, { "BODY", "blue.001", 12 }, { "", "", 14 },
+		{ "BODY", "red", 18 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		assert_string_equal(name_of(&g, g.m.object[i]), want[i].object);
+		assert_string_equal(name_of(&g, g.m.usemtl[i]), want[i].usemtl);
+		assert_int_equal(g.m.usemtl_line[i], want[i].line);
+	}
+	assert_int_equal(g.m.names[0].line, 6);
+	assert_int_equal(g.m.names[g.m.usemtl[3]].line, 12);
+	assert_string_equal(g.said, "");
+	arena_free(&g.a);
+}
+
+/* The table of names grows. */
+static void test_many_names(void **state)
+{
+	enum { N = 2000 };
+	struct buf text = { 0 };
+	struct got g;
+
+	(void)state;
+	buf_str(&text, V4);
+	for (unsigned i = 0; i < 2 * N; i++)
+		buf_printf(&text, "usemtl m%u\nf 1 2 3\n", i % N * 7919u);
+	buf_char(&text, 0);
+	assert_false(text.bad);
+	read_form(&g, &body, 0, (const char *)text.p);
+	assert_int_equal(g.m.nnames, N);
+	for (unsigned i = 0; i < 2 * N; i++) {
+		char want[32];
+
+		snprintf(want, sizeof want, "m%u", i % N * 7919u);
+		assert_string_equal(name_of(&g, g.m.usemtl[i]), want);
+	}
+	arena_free(&g.a);
+	buf_free(&text);
+}
+
+static void test_named_objects(void **state)
+{
+	static const char *const taken[] = { "BODY", "BODY.001", "BODY_BODY", "BODY.002_BODY.001" };
+	static const char *const others[] = { "BODY2", "BODY.x", "BODY_", "BODY_ARM", "body", "mesh_0" };
+	char text[200], why[200];
+	struct got g;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
+		snprintf(text, sizeof text, V4 "o x\nf 1 2 3\no %s\nf 2 3 4\n", taken[i]);
+		read_form(&g, &body, 0, text);
+		assert_int_equal(g.m.nfaces, 1);
+		assert_int_equal(g.m.nvertices, 3);
+		assert_string_equal(g.said, "objects left out (1): x\n");
+		arena_free(&g.a);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		snprintf(text, sizeof text, V4 "o %s\nf 1 2 3\n", others[i]);
+		snprintf(why, sizeof why, "line 5: no object BODY here; there is 1: %s", others[i]);
+		refused_form(&body, text, why);
+	}
+}
+
+static bool is_exact(const struct got *g, uint32_t i, unsigned k, double v)
+{
+	return g->m.position[i][k].v == v && !(g->m.position[i][k].slack > 0);
+}
+
+/* Every 16.16 number has a text that means it and nothing else, and what is typed into ours is exact too. */
+static void test_exact(void **state)
+{
+	static const char *const ours[] = { "mtllib 0.mtl\n", "mtllib 0.mtl\r\n" };
+	static const char *const foreign[] = { "# x\nmtllib 0.mtl\n", "mtllib 1.mtl\n", "mtllib model.mtl\n", "" };
+	char text[400];
+	struct got g;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		snprintf(text, sizeof text, "%sv 0.0000152587890625 -32768.0 32767.9999847412109375\n"
+			 "v 0.3 1.234567 1.0\nvn 0.0 0.0 -1.0\n", ours[i]);
+		read_form(&g, &body, 0, text);
+		assert_true(is_exact(&g, 0, 0, 1 / 65536.0));
+		assert_true(is_exact(&g, 0, 1, -32768));
+		assert_true(is_exact(&g, 0, 2, 2147483647 / 65536.0));
+		assert_true(is_exact(&g, 1, 0, 0.3));
+		assert_true(is_exact(&g, 1, 1, 1.234567));
+		assert_true(is_exact(&g, 1, 2, 1));
+		assert_false(g.m.foreign_normals);
+		arena_free(&g.a);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+		snprintf(text, sizeof text, "%sv 0.250000 1.234567 1.0\nvn 0.0000 0.0000 -1.0000\n", foreign[i]);
+		read_form(&g, &body, 0, text);
+		assert_true(g.m.position[0][0].slack > 4e-7f && g.m.position[0][2].slack > 4e-7f);
+		assert_true(g.m.foreign_normals);
+		arena_free(&g.a);
+	}
+	/* Our first line above numbers of another program. */
+	read_form(&g, &body, 0, "mtllib 0.mtl\nv 0.250000 1.234567 1.000000\nvn 0.7071 0.0000 0.7071\n");
+	assert_true(g.m.position[0][0].slack > 4e-7f);
+	assert_true(g.m.foreign_normals);
+	arena_free(&g.a);
+	read_form(&g, &whole, MESH_WHOLE, "mtllib model.mtl\nv 0.5 0.25 1.0\n");
+	assert_true(is_exact(&g, 0, 1, 0.25));
+	arena_free(&g.a);
+}
+
+/* All values of the last 16 bits, near both ends of the others. */
+static void test_exact_values(void **state)
+{
+	struct buf text = { 0 };
+	struct got g;
+
+	(void)state;
+	buf_str(&text, "mtllib 0.mtl\n");
+	for (uint32_t k = 0; k < 65536; k++)
+		buf_printf(&text, "v %.16f -32767.%016llu %.16f\n", k / 65536.0,
+			   (unsigned long long)k * 152587890625u, 20000 + k / 65536.0);
+	buf_char(&text, 0);
+	assert_false(text.bad);
+	read_form(&g, &body, 0, (const char *)text.p);
+	for (uint32_t k = 0; k < 65536; k++) {
+		assert_true(g.m.position[k][0].v == k / 65536.0);
+		assert_true(g.m.position[k][1].v == -32767 - k / 65536.0);
+		assert_true(g.m.position[k][2].v == 20000 + k / 65536.0);
+	}
+	arena_free(&g.a);
+	buf_free(&text);
+}
+
 /* ---- weights ---- */
 
 static int try_weights(struct got *g, const char *text)
@@ -716,7 +918,9 @@ int main(void)
 		cmocka_unit_test(test_refused_whole), cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_all_values_first), cmocka_unit_test(test_object_names),
 		cmocka_unit_test(test_object_in_parts), cmocka_unit_test(test_groups_and_materials),
-		cmocka_unit_test(test_blender), cmocka_unit_test(test_foreign_normals), cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_blender), cmocka_unit_test(test_foreign_normals), cmocka_unit_test(test_quads),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_many_names), cmocka_unit_test(test_named_objects),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_exact_values), cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_refused_weights),
 	};
 

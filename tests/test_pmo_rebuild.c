@@ -47,7 +47,7 @@ static void expect_text(struct edited *k, uint32_t i, const char *text)
 	bool *found;
 
 	grid_read(k, i, &g, &a);
-	if (obj_read((const uint8_t *)text, strlen(text), i, &put, &a, NULL, &e))
+	if (obj_read((const uint8_t *)text, strlen(text), i, NULL, &put, &a, NULL, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(g.nfaces, put.nfaces);
 	found = arena_alloc(&a, g.nfaces + 1u, 1);

@@ -29,12 +29,12 @@ static uint32_t faces_taken(const struct obj *o)
 /* What arrays of faces hold for the first taken one; items of `each` bytes. NULL: none is taken. */
 static const void *first_face(const struct obj *o, const struct buf *array, size_t each)
 {
-	return faces_taken(o) ? array->p + (o->nfaces - faces_taken(o)) * each : NULL;
+	return faces_taken(o) && array->len ? array->p + (o->nfaces - faces_taken(o)) * each : NULL;
 }
 
 static const struct geo_corner *first_corner(const struct obj *o)
 {
-	return first_face(o, &o->face, 3 * sizeof(struct geo_corner));
+	return first_face(o, &o->face, o->corners * sizeof(struct geo_corner));
 }
 
 /* Values in the object's own lines, and those its faces use from elsewhere: some programs put all v lines first. */
@@ -42,7 +42,7 @@ static void mark(const struct obj *o, enum obj_values k, uint32_t *map)
 {
 	const struct obj_span *span = (const void *)o->spans.p, *end = span + o->spans.len / sizeof *span;
 	const struct geo_corner *corner = first_corner(o);
-	size_t ncorners = (size_t)faces_taken(o) * 3;
+	size_t ncorners = (size_t)faces_taken(o) * o->corners;
 
 	for (; span < end; span++)
 		for (uint32_t i = span->from[k]; span->taken && i < (span + 1 < end ? span[1].from[k] : o->n[k]); i++)
@@ -74,31 +74,40 @@ static int check_indices(const struct obj *o)
 	const struct geo_corner *corner = first_corner(o);
 	const unsigned *line = first_face(o, &o->face_line, sizeof *line);
 
-	for (size_t i = 0; i < (size_t)faces_taken(o) * 3; i++)
+	for (size_t i = 0; i < (size_t)faces_taken(o) * o->corners; i++)
 		for (unsigned k = 0; k < OBJ_VALUES; k++) {
 			uint32_t v = corner_index(&corner[i], k);
 
 			if (v != GEO_NONE && v >= o->n[k])
-				return err_line(o->e, EINVAL, line[i / 3], 0, "%s %u is out of range: there are %u",
+				return err_line(o->e, EINVAL, line[i / o->corners], 0, "%s %u is out of range: there are %u",
 						obj_value_name[k], v + 1, o->n[k]);
 		}
 	return 0;
 }
 
+static const char *face_word(const struct obj *o)
+{
+	return o->form->quads ? "faces" : "triangles";
+}
+
 /* A mesh without vertices is shown as an object without any, and may come back so. */
 static int check_object(const struct obj *o)
 {
-	if (!o->first_o && !o->n[OBJ_V])
+	char wanted[OBJ_SHOWN];
+
+	if (!o->first_o && !o->n[OBJ_V] && !o->form->named)
 		return err_set(o->e, EINVAL, "no vertices");
 	if (o->first_o && !o->taken.count)
-		return err_line(o->e, EINVAL, o->first_o, 0, "no object mesh_%u here; there %s %u: %s", o->number,
-				o->others.count == 1 ? "is" : "are", o->others.count, o->others.list);
+		return err_line(o->e, EINVAL, o->first_o, 0, "no object %s here; there %s %u: %s",
+				obj_wanted(o, wanted), o->others.count == 1 ? "is" : "are", o->others.count,
+				o->others.list);
 	if (o->others.count)
 		obj_say(o, "objects left out (%u): %s", o->others.count, o->others.list);
 	if (o->taken.count > 1)
-		obj_say(o, "taken together as mesh_%u (%u): %s", o->number, o->taken.count, o->taken.list);
+		obj_say(o, "taken together as %s (%u): %s", obj_wanted(o, wanted), o->taken.count, o->taken.list);
 	if (o->first_o && o->early_faces)
-		obj_say(o, "%u triangles before the first o, in line %u, are left out", o->early_faces, o->first_o);
+		obj_say(o, "%u %s before the first o, in line %u, are left out", o->early_faces, face_word(o),
+			o->first_o);
 	return 0;
 }
 
@@ -109,16 +118,18 @@ static int check_object(const struct obj *o)
  * printed with the most decimals any number of its kind has, one of six digits or more with its own. Our own texts are
  * the shortest that mean one float32 and nearly always have numbers of nine decimals; 1.5 typed into one is 1.5. Where
  * one of ours has few decimals all over, a typed number must not be taken for a rounded one: it is exact, unless zeros
- * at the ends of some show that another program printed them. */
-static float slack_of_all(const struct obj *o, const struct obj_print *print)
+ * at the ends of some show that another program printed them.
+ *
+ * Exact texts of ours have all digits of every number, so there a number typed in means itself, however many it has. */
+static void settle(const struct obj *o, enum obj_printed of, void *values, size_t n)
 {
-	return o->own && !print->padded && print->decimals < 6 ? 0 : decimal_half(print->decimals);
-}
+	const struct obj_print *print = &o->printed[of];
+	bool ours = o->own && !print->padded, exact = ours && o->form->exact;
+	float of_all = ours && print->decimals < 6 ? 0 : decimal_half(print->decimals);
+	struct geo_number *v = values;
 
-static void settle(struct geo_number *v, size_t n, float of_all)
-{
 	for (size_t i = 0; i < n; i++)
-		v[i].slack = v[i].slack == OBJ_AS_ALL ? of_all : v[i].slack;
+		v[i].slack = exact ? 0 : v[i].slack == OBJ_AS_ALL ? of_all : v[i].slack;
 }
 
 /* Programs turn the axes when they read a mesh and back when they write it. As float32 that costs every component one
@@ -176,41 +187,62 @@ static bool copy_values(const struct obj *o, const struct picked *p, struct geo_
 	out->normal = copy(a, &o->normal, &p[OBJ_VN], sizeof *out->normal);
 	if (!out->position || !out->vertex_line || (o->colour.len && !out->colour) || !out->uv || !out->normal)
 		return false;
-	settle(*out->position, (size_t)out->nvertices * 3, slack_of_all(o, &o->printed[OBJ_POSITION]));
+	settle(o, OBJ_POSITION, out->position, (size_t)out->nvertices * 3);
 	if (!o->own)
 		loosen(out->position, out->nvertices);
 	if (out->colour)
-		settle(*out->colour, (size_t)out->nvertices * 3, slack_of_all(o, &o->printed[OBJ_COLOUR]));
-	settle(*out->normal, (size_t)out->nnormals * 3, slack_of_all(o, &o->printed[OBJ_NORMAL]));
-	settle(*out->uv, (size_t)out->nuvs * 2, slack_of_all(o, &o->printed[OBJ_UV]));
+		settle(o, OBJ_COLOUR, out->colour, (size_t)out->nvertices * 3);
+	settle(o, OBJ_NORMAL, out->normal, (size_t)out->nnormals * 3);
+	settle(o, OBJ_UV, out->uv, (size_t)out->nuvs * 2);
 	turn(out->uv, out->nuvs);
+	return true;
+}
+
+/* What an array holds for the taken faces, items of `each` bytes; NULL where memory ran out. */
+static void *copy_of_faces(const struct obj *o, const struct buf *from, size_t each, struct arena *a)
+{
+	void *to = arena_alloc(a, (size_t)faces_taken(o) + 1, each);
+
+	if (to && faces_taken(o))
+		memcpy(to, first_face(o, from, each), faces_taken(o) * each);
+	return to;
+}
+
+static bool copy_names(const struct obj *o, struct geo_put *out, struct arena *a)
+{
+	out->nnames = (uint32_t)(o->names.names.len / sizeof *out->names);
+	out->names = arena_alloc(a, (size_t)out->nnames + 1, sizeof *out->names);
+	out->object = copy_of_faces(o, &o->groups, sizeof *out->object, a);
+	out->usemtl = copy_of_faces(o, &o->materials, sizeof *out->usemtl, a);
+	out->usemtl_line = copy_of_faces(o, &o->material_lines, sizeof *out->usemtl_line, a);
+	if (!out->names || !out->object || !out->usemtl || !out->usemtl_line)
+		return false;
+	if (out->nnames)
+		memcpy(out->names, o->names.names.p, out->nnames * sizeof *out->names);
 	return true;
 }
 
 static bool copy_faces(const struct obj *o, const struct picked *p, struct geo_put *out, struct arena *a)
 {
-	const struct geo_corner *from = first_corner(o);
-	uint32_t n = faces_taken(o);
-	struct geo_corner *to;
+	size_t face = o->corners * sizeof(struct geo_corner);
+	struct geo_corner *c = copy_of_faces(o, &o->face, face, a);
 
-	out->nfaces = n;
-	out->face = arena_alloc(a, (size_t)n + 1, sizeof *out->face);
-	out->group = arena_alloc(a, (size_t)n + 1, sizeof *out->group);
-	out->material = arena_alloc(a, (size_t)n + 1, sizeof *out->material);
-	out->face_line = arena_alloc(a, (size_t)n + 1, sizeof *out->face_line);
-	if (!out->face || !out->group || !out->material || !out->face_line)
+	out->nfaces = faces_taken(o);
+	for (size_t i = 0; c && i < (size_t)out->nfaces * o->corners; i++)
+		c[i] = (struct geo_corner){ mapped(&p[OBJ_V], c[i].v), mapped(&p[OBJ_VT], c[i].uv),
+					    mapped(&p[OBJ_VN], c[i].normal) };
+	if (o->form->quads)
+		out->quad = (struct geo_corner (*)[4])(void *)c;
+	else
+		out->face = (struct geo_corner (*)[3])(void *)c;
+	out->face_line = copy_of_faces(o, &o->face_line, sizeof *out->face_line, a);
+	if (!c || !out->face_line)
 		return false;
-	to = *out->face;
-	for (size_t i = 0; i < (size_t)n * 3; i++)
-		to[i] = (struct geo_corner){ mapped(&p[OBJ_V], from[i].v), mapped(&p[OBJ_VT], from[i].uv),
-					     mapped(&p[OBJ_VN], from[i].normal) };
-	if (n) {
-		memcpy(out->group, first_face(o, &o->groups, sizeof *out->group), n * sizeof *out->group);
-		memcpy(out->material, first_face(o, &o->materials, sizeof *out->material), n * sizeof *out->material);
-		memcpy(out->face_line, first_face(o, &o->face_line, sizeof *out->face_line),
-		       n * sizeof *out->face_line);
-	}
-	return true;
+	if (o->form->named)
+		return copy_names(o, out, a);
+	out->group = copy_of_faces(o, &o->groups, sizeof *out->group, a);
+	out->material = copy_of_faces(o, &o->materials, sizeof *out->material, a);
+	return out->group && out->material;
 }
 
 /* Of what copy_values() and copy_faces() ask for. */
@@ -218,18 +250,19 @@ static size_t bytes_needed(const struct obj *o, const struct picked *p)
 {
 	const struct geo_put *out = NULL;
 	size_t vertex = sizeof *out->position + sizeof *out->vertex_line + (o->colour.len ? sizeof *out->colour : 0);
-	size_t face = sizeof *out->face + sizeof *out->group + sizeof *out->material + sizeof *out->face_line;
+	size_t face = o->corners * sizeof(struct geo_corner) + sizeof *out->face_line + sizeof *out->group +
+		      sizeof *out->material + (o->form->named ? sizeof *out->usemtl_line : 0);
 
 	return p[OBJ_V].count * vertex + p[OBJ_VT].count * sizeof *out->uv + p[OBJ_VN].count * sizeof *out->normal +
-	       faces_taken(o) * face;
+	       faces_taken(o) * face + o->names.names.len;
 }
 
 /* Another program's: it does not begin as ours do, or most vn lines have a fixed number of decimals. Whether their
  * values are ours is for whoever knows the mesh. */
 static bool foreign_normals(const struct obj *o)
 {
-	if (!o->own)
-		return true;
+	if (!o->own || o->form->exact)
+		return !o->own || o->printed[OBJ_NORMAL].padded;
 	for (unsigned d = 0; d < ARRAY_LEN(o->level); d++)
 		if (o->level[d] > o->n[OBJ_VN] / 2)
 			return true;
@@ -239,16 +272,17 @@ static bool foreign_normals(const struct obj *o)
 int obj_pick(struct obj *o, struct geo_put *out, struct arena *a)
 {
 	struct picked p[OBJ_VALUES] = { { 0 } };
+	char wanted[OBJ_SHOWN];
 	int rc = check_object(o);
 
 	rc = rc ? rc : check_indices(o);
 	for (unsigned k = 0; k < OBJ_VALUES && !rc; k++)
 		rc = pick(o, k, &p[k]);
 	if (!rc && o->first_o && !p[OBJ_V].count && o->n[OBJ_V])
-		rc = err_line(o->e, EINVAL, o->first_o, 0, "mesh_%u has no vertices", o->number);
+		rc = err_line(o->e, EINVAL, o->first_o, 0, "%s has no vertices", obj_wanted(o, wanted));
 	if (!rc && bytes_needed(o, p) > LIMIT_DECODED - a->used)
-		rc = err_set(o->e, EFBIG, "%u vertices and %u triangles need more than %zu MiB", p[OBJ_V].count,
-			     faces_taken(o), LIMIT_DECODED >> 20);
+		rc = err_set(o->e, EFBIG, "%u vertices and %u %s need more than %zu MiB", p[OBJ_V].count,
+			     faces_taken(o), face_word(o), LIMIT_DECODED >> 20);
 	if (!rc && (!copy_values(o, p, out, a) || !copy_faces(o, p, out, a)))
 		rc = err_nomem(o->e);
 	out->foreign_normals = foreign_normals(o);

@@ -2,11 +2,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "objread.h"
-
-struct word { const uint8_t *p; size_t n; };
 
 void obj_say(const struct obj *o, const char *fmt, ...)
 {
@@ -63,7 +62,7 @@ static bool more(struct obj *o)
 	return false;
 }
 
-static bool next_word(struct obj *o, struct word *w)
+bool obj_word(struct obj *o, struct obj_word *w)
 {
 	if (!more(o))
 		return false;
@@ -78,9 +77,9 @@ static bool next_word(struct obj *o, struct word *w)
 static void end_line(struct obj *o)
 {
 	const uint8_t *nl;
-	struct word w;
+	struct obj_word w;
 
-	while (next_word(o, &w))
+	while (obj_word(o, &w))
 		;
 	nl = o->p < o->end ? memchr(o->p, '\n', (size_t)(o->end - o->p)) : NULL;
 	o->p = nl ? nl + 1 : o->end;
@@ -88,34 +87,32 @@ static void end_line(struct obj *o)
 	o->line_start = o->p;
 }
 
-static bool word_is(struct word w, const char *text)
+static bool word_is(struct obj_word w, const char *text)
 {
 	return w.n == strlen(text) && !memcmp(w.p, text, w.n);
 }
 
 /* Everything up to the end of the line or a comment: names may have blanks inside. */
-static struct word rest_of_line(struct obj *o)
+struct obj_word obj_rest(struct obj *o)
 {
-	struct word all = { .p = o->p }, w;
+	struct obj_word all = { .p = o->p }, w;
 
 	if (more(o))
 		all.p = o->p;
-	while (next_word(o, &w))
+	while (obj_word(o, &w))
 		all.n = (size_t)(o->p - all.p);
 	return all;
 }
 
-/* As it may stand in a message. */
-#define SHOWN 40
-static const char *shown(struct word w, char text[SHOWN])
+const char *obj_shown(struct obj_word w, char text[OBJ_SHOWN])
 {
-	size_t n = w.n < SHOWN - 1 ? w.n : SHOWN - 1;
+	size_t n = w.n < OBJ_SHOWN - 1 ? w.n : OBJ_SHOWN - 1;
 
 	for (size_t i = 0; i < n; i++)
 		text[i] = w.p[i] >= ' ' && w.p[i] <= '~' ? (char)w.p[i] : '?';
 	text[n] = 0;
 	if (n < w.n)
-		memcpy(text + SHOWN - 4, "...", 3);
+		memcpy(text + OBJ_SHOWN - 4, "...", 3);
 	return text;
 }
 
@@ -123,14 +120,14 @@ static const char *shown(struct word w, char text[SHOWN])
 static int refuse_word(struct obj *o, const char *should)
 {
 	unsigned column = (unsigned)(o->p - o->line_start) + 1, line = o->line;
-	char text[SHOWN];
-	struct word w = { o->p, 0 };
+	char text[OBJ_SHOWN];
+	struct obj_word w = { o->p, 0 };
 
-	next_word(o, &w);
-	return err_line(o->e, EINVAL, line, column, "\"%s\" %s", shown(w, text), should);
+	obj_word(o, &w);
+	return err_line(o->e, EINVAL, line, column, "\"%s\" %s", obj_shown(w, text), should);
 }
 
-static int keep(struct obj *o, struct buf *b, const void *p, size_t n)
+int obj_keep(struct obj *o, struct buf *b, const void *p, size_t n)
 {
 	if (n > LIMIT_DECODED - b->len)
 		return err_line(o->e, EFBIG, o->begun, 0, "more geometry than the %zu MiB that are read at most",
@@ -157,12 +154,12 @@ static int read_number(struct obj *o, struct decimal *d)
 /* All words of the statement, the first `most` as numbers; *n: how many words. */
 static int read_numbers(struct obj *o, struct decimal *d, unsigned most, unsigned *n)
 {
-	struct word w;
+	struct obj_word w;
 	int rc;
 
 	for (*n = 0; more(o); ++*n) {
 		if (*n >= most) {
-			next_word(o, &w);
+			obj_word(o, &w);
 			continue;
 		}
 		rc = read_number(o, &d[*n]);
@@ -173,14 +170,18 @@ static int read_numbers(struct obj *o, struct decimal *d, unsigned most, unsigne
 }
 
 /* The slack of a number, where its own digits tell it: six or more were printed on purpose. */
-static void take_numbers(struct obj_print *print, const struct decimal *d, unsigned n, struct geo_number *out)
+static void take_numbers(struct obj *o, enum obj_printed of, const struct decimal *d, unsigned n,
+			 struct geo_number *out)
 {
+	struct obj_print *print = &o->printed[of];
+
 	for (unsigned i = 0; i < n; i++) {
 		bool full = d[i].digits >= 6 && d[i].decimals > 0;
 
 		out[i] = (struct geo_number){ d[i].v, full ? decimal_half(d[i].decimals) : OBJ_AS_ALL };
 		print->decimals = d[i].decimals > print->decimals ? d[i].decimals : print->decimals;
-		print->padded |= d[i].padded;
+		/* Exact texts have a digit behind the dot, which may be a zero. */
+		print->padded |= d[i].padded && !(o->form->exact && d[i].decimals == 1);
 	}
 }
 
@@ -195,10 +196,10 @@ static int add_colour(struct obj *o, const struct decimal *d)
 	if (!d && !o->colour.len)
 		return 0;
 	while (!rc && o->colour.len < o->n[OBJ_V] * sizeof rgb)
-		rc = keep(o, &o->colour, rgb, sizeof rgb);
+		rc = obj_keep(o, &o->colour, rgb, sizeof rgb);
 	if (d)
-		take_numbers(&o->printed[OBJ_COLOUR], d, 3, rgb);
-	return rc ? rc : keep(o, &o->colour, rgb, sizeof rgb);
+		take_numbers(o, OBJ_COLOUR, d, 3, rgb);
+	return rc ? rc : obj_keep(o, &o->colour, rgb, sizeof rgb);
 }
 
 static int read_v(struct obj *o)
@@ -212,9 +213,9 @@ static int read_v(struct obj *o)
 		return rc;
 	if (n != 3 && n != 4 && n != 6)
 		return err_line(o->e, EINVAL, o->begun, 0, "v takes 3, 4 or 6 numbers, found %u", n);
-	take_numbers(&o->printed[OBJ_POSITION], d, 3, position);
-	rc = keep(o, &o->position, position, sizeof position);
-	rc = rc ? rc : keep(o, &o->vertex_line, &o->begun, sizeof o->begun);
+	take_numbers(o, OBJ_POSITION, d, 3, position);
+	rc = obj_keep(o, &o->position, position, sizeof position);
+	rc = rc ? rc : obj_keep(o, &o->vertex_line, &o->begun, sizeof o->begun);
 	rc = rc ? rc : add_colour(o, n == 6 ? d + 3 : NULL);
 	o->n[OBJ_V]++;
 	return rc;
@@ -231,9 +232,9 @@ static int read_vt(struct obj *o)
 		return rc;
 	if (n < 1 || n > 3)
 		return err_line(o->e, EINVAL, o->begun, 0, "vt takes 1 to 3 numbers, found %u", n);
-	take_numbers(&o->printed[OBJ_UV], d, n < 2 ? n : 2, uv);
+	take_numbers(o, OBJ_UV, d, n < 2 ? n : 2, uv);
 	o->n[OBJ_VT]++;
-	return keep(o, &o->uv, uv, sizeof uv);
+	return obj_keep(o, &o->uv, uv, sizeof uv);
 }
 
 static int read_vn(struct obj *o)
@@ -247,12 +248,12 @@ static int read_vn(struct obj *o)
 		return rc;
 	if (n != 3)
 		return err_line(o->e, EINVAL, o->begun, 0, "vn takes 3 numbers, found %u", n);
-	take_numbers(&o->printed[OBJ_NORMAL], d, 3, normal);
+	take_numbers(o, OBJ_NORMAL, d, 3, normal);
 	if (d[0].decimals > 0 && d[0].decimals < (int)ARRAY_LEN(o->level) && d[0].decimals == d[1].decimals &&
 	    d[0].decimals == d[2].decimals)
 		o->level[d[0].decimals]++;
 	o->n[OBJ_VN]++;
-	return keep(o, &o->normal, normal, sizeof normal);
+	return obj_keep(o, &o->normal, normal, sizeof normal);
 }
 
 /* ---- faces ---- */
@@ -303,23 +304,28 @@ static int read_corner(struct obj *o, struct geo_corner *c)
 
 static int add_face(struct obj *o, const struct geo_corner *face)
 {
-	int rc = keep(o, &o->face, face, 3 * sizeof *face);
+	int rc = obj_keep(o, &o->face, face, o->corners * sizeof *face);
 
-	rc = rc ? rc : keep(o, &o->face_line, &o->begun, sizeof o->begun);
-	rc = rc ? rc : keep(o, &o->groups, &o->group, sizeof o->group);
-	rc = rc ? rc : keep(o, &o->materials, &o->material, sizeof o->material);
+	rc = rc ? rc : obj_keep(o, &o->face_line, &o->begun, sizeof o->begun);
+	rc = rc ? rc : obj_keep(o, &o->groups, &o->group, sizeof o->group);
+	rc = rc ? rc : obj_keep(o, &o->materials, &o->material, sizeof o->material);
+	if (!rc && o->form->named)
+		rc = obj_keep(o, &o->material_lines, &o->material_line, sizeof o->material_line);
 	o->nfaces++;
 	return rc;
 }
 
-static int read_f(struct obj *o)
+static int too_few(const struct obj *o, unsigned n)
+{
+	return err_line(o->e, EINVAL, o->begun, 0, "a face has 3 corners or more, found %u", n);
+}
+
+static int read_fan(struct obj *o)
 {
 	struct geo_corner fan[3];
 	unsigned n;
 	int rc;
 
-	if (!o->taking)
-		return 0;
 	for (n = 0; more(o); n++) {
 		rc = read_corner(o, &fan[n < 2 ? n : 2]);
 		if (!rc && n >= 2)
@@ -329,129 +335,31 @@ static int read_f(struct obj *o)
 		if (n >= 2)
 			fan[1] = fan[2];
 	}
-	return n < 3 ? err_line(o->e, EINVAL, o->begun, 0, "a face has 3 corners or more, found %u", n) : 0;
+	return n < 3 ? too_few(o, n) : 0;
 }
 
-/* ---- names ---- */
-
-/* Behind "PREFIXK" at the start of w, K in *k; NULL: that is not what stands there. */
-static const uint8_t *numbered(struct word w, const char *prefix, uint32_t *k)
+static int read_quad(struct obj *o)
 {
-	const uint8_t *p = w.p, *end = w.p + w.n, *from;
-	size_t n = strlen(prefix);
-	uint64_t v = 0;
+	struct geo_corner quad[4], further;
+	unsigned n;
+	int rc;
 
-	if (w.n <= n || memcmp(p, prefix, n))
-		return NULL;
-	for (from = p += n; p < end && *p >= '0' && *p <= '9' && v < GEO_NONE; p++)
-		v = v * 10 + (uint64_t)(*p - '0');
-	*k = (uint32_t)v;
-	return p > from && v < GEO_NONE ? p : NULL;
-}
-
-/* Past the .001 that Blender puts behind a name that was there already. */
-static const uint8_t *past_copy(const uint8_t *p, const uint8_t *end)
-{
-	const uint8_t *q = p + 1;
-
-	if (p == end || *p != '.')
-		return p;
-	while (q < end && *q >= '0' && *q <= '9')
-		q++;
-	return q > p + 1 ? q : p;
-}
-
-static bool is_alnum(uint8_t c)
-{
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
-/* K where group_K is a part of the name: programs put names of objects before it and of materials behind. */
-static uint32_t group_of(struct word w)
-{
-	uint32_t k;
-
-	for (size_t i = 0; i < w.n; i++) {
-		const uint8_t *end;
-
-		if (w.p[i] != 'g' || (i && is_alnum(w.p[i - 1])))
-			continue;
-		end = numbered((struct word){ w.p + i, w.n - i }, "group_", &k);
-		if (end && (end == w.p + w.n || !is_alnum(*end)))
-			return k;
+	quad[3] = (struct geo_corner){ GEO_NONE, GEO_NONE, GEO_NONE };
+	for (n = 0; more(o); n++) {
+		rc = read_corner(o, n < 4 ? &quad[n] : &further);
+		if (rc)
+			return rc;
 	}
-	return GEO_NONE;
+	if (n > 4)
+		return err_line(o->e, EINVAL, o->begun, 0, "%u corners; %s", n, o->form->holds);
+	return n < 3 ? too_few(o, n) : add_face(o, quad);
 }
 
-static int read_g(struct obj *o)
+static int read_f(struct obj *o)
 {
-	struct word w;
-
-	o->group = GEO_NONE;
-	while (o->group == GEO_NONE && next_word(o, &w))
-		o->group = group_of(w);
-	return 0;
-}
-
-static int read_usemtl(struct obj *o)
-{
-	struct word w = { o->p, 0 };
-	const uint8_t *end;
-	uint32_t k;
-
-	next_word(o, &w);
-	end = numbered(w, "material_", &k);
-	o->material = end && k <= INT32_MAX && past_copy(end, w.p + w.n) == w.p + w.n ? (int32_t)k : -1;
-	return 0;
-}
-
-static bool begins(const uint8_t *p, const uint8_t *end, const char *text)
-{
-	return (size_t)(end - p) >= strlen(text) && !memcmp(p, text, strlen(text));
-}
-
-/* mesh_N; a .001 behind it; and what Blender may add: the name of the mesh (_mesh_N), of a group or material. */
-static bool names_mesh(struct word w, uint32_t number)
-{
-	const uint8_t *end = w.p + w.n, *p;
-	uint32_t k;
-
-	p = numbered(w, "mesh_", &k);
-	if (!p || k != number)
-		return false;
-	p = past_copy(p, end);
-	return p == end || begins(p, end, "_mesh_") || begins(p, end, "_group_") || begins(p, end, "_material_");
-}
-
-static void add_name(struct obj_names *names, struct word w)
-{
-	char text[SHOWN];
-	size_t n = strlen(shown(w, text));
-
-	names->count++;
-	if (names->len + n + 3 > sizeof names->list)
-		return;
-	if (names->len) {
-		memcpy(names->list + names->len, ", ", 2);
-		names->len += 2;
-	}
-	memcpy(names->list + names->len, text, n + 1);
-	names->len += n;
-}
-
-static int read_o(struct obj *o)
-{
-	struct word w = rest_of_line(o);
-	struct obj_span span = { .from = { o->n[OBJ_V], o->n[OBJ_VT], o->n[OBJ_VN] } };
-
-	span.taken = o->taking = names_mesh(w, o->number);
-	add_name(span.taken ? &o->taken : &o->others, w);
-	if (!o->first_o) {
-		o->first_o = o->begun;
-		o->early_faces = o->nfaces;
-	}
-	o->group = GEO_NONE;
-	return keep(o, &o->spans, &span, sizeof span);
+	if (!o->taking)
+		return 0;
+	return o->form->quads ? read_quad(o) : read_fan(o);
 }
 
 /* ---- statements ---- */
@@ -463,16 +371,16 @@ static int ignore(struct obj *o)
 }
 
 static const struct keyword { const char *name; int (*read)(struct obj *o); } keywords[] = {
-	{ "v", read_v }, { "vt", read_vt }, { "vn", read_vn }, { "f", read_f }, { "o", read_o }, { "g", read_g },
-	{ "usemtl", read_usemtl }, { "s", ignore }, { "mtllib", ignore },
+	{ "v", read_v }, { "vt", read_vt }, { "vn", read_vn }, { "f", read_f }, { "o", obj_read_o }, { "g", obj_read_g },
+	{ "usemtl", obj_read_usemtl }, { "s", ignore }, { "mtllib", ignore },
 };
 
-static void note_unknown(struct obj *o, struct word w)
+static void note_unknown(struct obj *o, struct obj_word w)
 {
-	char text[SHOWN];
+	char text[OBJ_SHOWN];
 	unsigned i;
 
-	shown(w, text);
+	obj_shown(w, text);
 	text[sizeof o->noted[0] - 1] = 0;
 	for (i = 0; i < o->nnoted; i++)
 		if (!strcmp(o->noted[i], text))
@@ -485,10 +393,10 @@ static void note_unknown(struct obj *o, struct word w)
 
 static int read_statement(struct obj *o)
 {
-	struct word w;
+	struct obj_word w;
 
 	o->begun = o->line;
-	if (!next_word(o, &w))
+	if (!obj_word(o, &w))
 		return 0;
 	for (unsigned i = 0; i < ARRAY_LEN(keywords); i++)
 		if (word_is(w, keywords[i].name))
@@ -497,22 +405,54 @@ static int read_statement(struct obj *o)
 	return 0;
 }
 
-/* The first two lines as obj_write() prints them. Other programs begin with a comment. */
-static bool begins_as_ours(const uint8_t *text, size_t n, uint32_t number)
+static bool begins(const uint8_t *p, const uint8_t *end, const char *text)
 {
-	char lf[64], crlf[64];
-
-	snprintf(lf, sizeof lf, "mtllib %u.mtl\no mesh_%u\n", number, number);
-	snprintf(crlf, sizeof crlf, "mtllib %u.mtl\r\no mesh_%u\r\n", number, number);
-	return begins(text, text + n, lf) || begins(text, text + n, crlf);
+	return (size_t)(end - p) >= strlen(text) && !memcmp(p, text, strlen(text));
 }
 
-int obj_read(const uint8_t *text, size_t n, uint32_t number, struct geo_put *out, struct arena *a,
-	     const struct reader_log *log, struct err *e)
+/* The first two lines as obj_write() prints them: other programs begin with a comment. Where objects have names, the
+ * second one may be a vertex. */
+static bool begins_as_ours(const uint8_t *text, size_t n, uint32_t number, const struct geo_form *form)
 {
+	const uint8_t *end = text + n;
+	char line[64];
+
+	if (number == MESH_WHOLE)
+		snprintf(line, sizeof line, "mtllib model.mtl");
+	else
+		snprintf(line, sizeof line, "mtllib %u.mtl", number);
+	if (!begins(text, end, line))
+		return false;
+	text += strlen(line);
+	text += begins(text, end, "\r\n") ? 2 : begins(text, end, "\n") ? 1 : 0;
+	if (text[-1] != '\n')
+		return false;
+	if (form->named)
+		return begins(text, end, "v ") || begins(text, end, "vt ") || begins(text, end, "o ");
+	snprintf(line, sizeof line, "o mesh_%u", number);
+	return begins(text, end, line) && (begins(text + strlen(line), end, "\n") ||
+					   begins(text + strlen(line), end, "\r\n"));
+}
+
+static void free_buffers(struct obj *o)
+{
+	struct buf *const all[] = {
+		&o->position, &o->vertex_line, &o->colour, &o->uv, &o->normal, &o->face, &o->face_line, &o->groups,
+		&o->materials, &o->material_lines, &o->spans, &o->names.names,
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+		buf_free(all[i]);
+	free(o->names.slot);
+}
+
+int obj_read(const uint8_t *text, size_t n, uint32_t number, const struct geo_form *form, struct geo_put *out,
+	     struct arena *a, const struct reader_log *log, struct err *e)
+{
+	static const struct geo_form plain;
 	struct obj o = {
-		.p = text, .end = text + n, .line = 1, .number = number, .log = log, .e = e, .taking = true,
-		.group = GEO_NONE, .material = -1,
+		.p = text, .end = text + n, .line = 1, .number = number, .form = form ? form : &plain, .log = log,
+		.a = a, .e = e, .taking = true, .group = GEO_NONE, .material = GEO_NONE,
 	};
 	int rc = 0;
 
@@ -524,18 +464,14 @@ int obj_read(const uint8_t *text, size_t n, uint32_t number, struct geo_put *out
 	if (begins(o.p, o.end, "\xef\xbb\xbf"))
 		o.p += 3;
 	o.line_start = o.p;
-	o.own = begins_as_ours(text, n, number);
+	o.corners = o.form->quads ? 4 : 3;
+	o.own = begins_as_ours(text, n, number, o.form);
 	while (o.p < o.end && !rc) {
 		rc = read_statement(&o);
 		if (!rc)
 			end_line(&o);
 	}
 	rc = rc ? rc : obj_pick(&o, out, a);
-	struct buf *const all[] = {
-		&o.position, &o.vertex_line, &o.colour, &o.uv, &o.normal,
-		&o.face, &o.face_line, &o.groups, &o.materials, &o.spans,
-	};
-	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
-		buf_free(all[i]);
+	free_buffers(&o);
 	return rc;
 }

@@ -53,16 +53,19 @@ static int apply_mesh(struct edit *ed, struct object *o, const struct leaf *l, c
 		      struct err *e)
 {
 	struct reader_log log = { log_said, ed };
+	const struct model_ops *m = o->format->model;
 	struct geo_weights weights = { 0 };
+	struct geo_form form = { 0 };
 	struct geo_put put = { 0 };
 	int rc;
 
 	if (l->kind == LEAF_OBJ) {
-		rc = obj_read(text->p, text->len, l->index, &put, a, &log, e);
-		return rc ? rc : o->format->model->mesh_put(o, l->index, &put, e);
+		rc = m->form ? m->form(o, l->index, &form, a, e) : 0;
+		rc = rc ? rc : obj_read(text->p, text->len, l->index, &form, &put, a, &log, e);
+		return rc ? rc : m->mesh_put(o, l->index, &put, e);
 	}
 	rc = weights_read(text->p, text->len, &weights, a, e);
-	return rc ? rc : o->format->model->weights_put(o, l->index, &weights, e);
+	return rc ? rc : m->weights_put(o, l->index, &weights, e);
 }
 
 static int apply_png(struct object *o, const struct leaf *l, const struct buf *text, struct arena *a, struct err *e)

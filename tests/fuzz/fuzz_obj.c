@@ -1,4 +1,5 @@
-/* OBJ texts: what is accepted has numbers in range and finite values. */
+/* OBJ texts: what is accepted has numbers in range and finite values. Read as triangles of numbered groups, and as quads
+ * with names. */
 #include <math.h>
 
 #include "export.h"
@@ -16,6 +17,18 @@ static void check_numbers(const struct geo_number *v, size_t n)
 		ensure(isfinite(v[i].v) && isfinite(v[i].slack) && v[i].slack >= 0);
 }
 
+static void check_corner(const struct geo_put *m, const struct geo_corner *c)
+{
+	ensure(c->v < m->nvertices && (c->uv == GEO_NONE || c->uv < m->nuvs));
+	ensure(c->normal == GEO_NONE || c->normal < m->nnormals);
+}
+
+static void check_names(const struct geo_put *m, uint32_t i)
+{
+	ensure(m->object[i] == GEO_NONE || m->object[i] < m->nnames);
+	ensure(m->usemtl[i] == GEO_NONE || (m->usemtl[i] < m->nnames && m->usemtl_line[i] > 0));
+}
+
 static void check(const struct geo_put *m)
 {
 	check_numbers(*m->position, (size_t)m->nvertices * 3);
@@ -27,26 +40,38 @@ static void check(const struct geo_put *m)
 			check_numbers(m->colour[i], 3);
 	}
 	for (uint32_t i = 0; i < m->nfaces; i++) {
-		ensure(m->material[i] >= -1 && m->face_line[i] > 0);
-		for (unsigned k = 0; k < 3; k++) {
-			const struct geo_corner *c = &m->face[i][k];
-
-			ensure(c->v < m->nvertices && (c->uv == GEO_NONE || c->uv < m->nuvs));
-			ensure(c->normal == GEO_NONE || c->normal < m->nnormals);
-		}
+		ensure(m->face_line[i] > 0);
+		if (m->material)
+			ensure(m->material[i] >= -1);
+		else
+			check_names(m, i);
+		for (unsigned k = 0; k < 3; k++)
+			check_corner(m, m->quad ? &m->quad[i][k] : &m->face[i][k]);
+		if (m->quad && m->quad[i][3].v != GEO_NONE)
+			check_corner(m, &m->quad[i][3]);
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_as(const struct geo_form *form, uint32_t number, const uint8_t *data, size_t size)
 {
 	struct arena a = { 0 };
 	struct geo_put m;
 	struct err e;
-	int rc = obj_read(data, size, 0, &m, &a, NULL, &e);
+	int rc = obj_read(data, size, number, form, &m, &a, NULL, &e);
 
 	ensure(!rc || rc == -EINVAL);
 	if (!rc)
 		check(&m);
 	arena_free(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct geo_form one = { .quads = true, .named = true, .exact = true, .object = "a", .holds = "two kinds" };
+	const struct geo_form all = { .quads = true, .named = true, .holds = "two kinds" };
+
+	read_as(NULL, 0, data, size);
+	read_as(&one, 0, data, size);
+	read_as(&all, MESH_WHOLE, data, size);
 	return 0;
 }

@@ -96,6 +96,8 @@ struct geo_name { const char *text; unsigned line; };
 struct geo_form {
 	bool quads;                            /* faces of 3 or 4 corners, no fans; more are EINVAL */
 	bool named;                            /* groups and materials have names, not numbers */
+	/* Our own texts have all digits of a number, and one at least behind the dot: what is typed into one is exact. */
+	bool exact;
 	const char *object;                    /* the object that is taken; NULL: all are, `o` and `g` only name groups */
 	const char *holds;                     /* "JOM holds triangles and quads", for messages */
 };
@@ -119,7 +121,7 @@ struct geo_put {
 	struct geo_name *names;
 	uint32_t nnames;
 	uint32_t *object, *usemtl;             /* of each face */
-	unsigned *usemtl_line;                 /* of each face: where its usemtl stands */
+	unsigned *usemtl_line;                 /* of each face: where its usemtl stands; 0: it has none */
 };
 
 /* Weights of all vertices of a mesh, in the order of its v lines: vertex i has npairs[i] pairs from first[i] on. */
