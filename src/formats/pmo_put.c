@@ -47,11 +47,11 @@ static void wish_field(struct edit *x, struct vertex *v, const struct ge_field *
 	wish(x, v, f->at, count * pmo_component_size(f));
 }
 
-static struct pmo_given given_of(const struct edit *x, const struct vertex *v)
+static struct geo_given given_of(const struct edit *x, const struct vertex *v)
 {
 	const struct geo_matched *c = v->corner;
 	const struct geo_corner numbers = { c->from, c->uv, c->normal };
-	struct pmo_given given = pmo_given(x->put, &numbers, c->line);
+	struct geo_given given = geo_given(x->put, &numbers, c->line);
 
 	if (c->mixed)
 		given.normal = x->match.mean[v->i];
@@ -63,7 +63,7 @@ static struct pmo_given given_of(const struct edit *x, const struct vertex *v)
 static int put_vertex(struct edit *x, struct vertex *v, struct err *e)
 {
 	const struct ge_vertex *type = &v->run->scan.vertex;
-	const struct pmo_given given = given_of(x, v);
+	const struct geo_given given = given_of(x, v);
 	int rc = pmo_vertex_put(x->p, x->mesh, type, &given, true, v->want, e);
 
 	if (rc)

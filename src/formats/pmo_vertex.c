@@ -5,17 +5,6 @@
 
 #include "pmo_vertex.h"
 
-struct pmo_given pmo_given(const struct geo_put *put, const struct geo_corner *c, unsigned line)
-{
-	struct pmo_given g = { .put = put, .position = put->position[c->v], .line = line,
-			       .foreign_normals = put->foreign_normals };
-
-	g.uv = c->uv == GEO_NONE ? NULL : put->uv[c->uv];
-	g.normal = c->normal == GEO_NONE ? NULL : put->normal[c->normal];
-	g.colour = !put->colour || isnan(put->colour[c->v][0].v) ? NULL : put->colour[c->v];
-	return g;
-}
-
 static bool stays(struct geo_number given, float shown, bool slack)
 {
 	if (!slack)
@@ -54,7 +43,7 @@ static double scale_for(const struct pmo *p, const struct pmo_mesh *m, const str
 }
 
 static int outside_scale(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
-			 const struct pmo_given *given, unsigned k, struct err *e)
+			 const struct geo_given *given, unsigned k, struct err *e)
 {
 	double scale = pmo_scale(p, m)[k], least, most;
 	char where[32] = "header.yaml";
@@ -72,7 +61,7 @@ static int outside_scale(const struct pmo *p, const struct pmo_mesh *m, const st
 }
 
 static int put_position(const struct pmo *p, const struct pmo_mesh *m, const struct ge_field *f,
-			const struct pmo_given *given, bool slack, uint8_t *vertex, struct err *e)
+			const struct geo_given *given, bool slack, uint8_t *vertex, struct err *e)
 {
 	for (unsigned k = 0; k < 3; k++) {
 		double scale = pmo_scale(p, m)[k], v = given->position[k].v;
@@ -98,7 +87,7 @@ void pmo_vertex_uv(const struct pmo_mesh *m, const struct ge_vertex *type, const
 		out[k] = geo_shown((float)(ge_get(&type->uv, vertex, k) * m->uv_scale[k] + m->uv_offset[k]));
 }
 
-static int refuse_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, unsigned k,
+static int refuse_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct geo_given *given, unsigned k,
 		     struct err *e)
 {
 	double scale = m->uv_scale[k], offset = m->uv_offset[k], least, most;
@@ -115,7 +104,7 @@ static int refuse_uv(const struct pmo_mesh *m, const struct ge_field *f, const s
 			num_text((scale < 0 ? least : most) * scale + offset).s, num_text(scale).s);
 }
 
-static int put_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct pmo_given *given, bool slack,
+static int put_uv(const struct pmo_mesh *m, const struct ge_field *f, const struct geo_given *given, bool slack,
 		  uint8_t *vertex, struct err *e)
 {
 	for (unsigned k = 0; k < 2; k++) {
@@ -186,7 +175,7 @@ static double fitting_length(const struct ge_field *f, const double unit[3], dou
 }
 
 /* none: the given one has no direction. */
-static bool normal_stays(const struct pmo_given *given, bool none, const float shown[3], bool slack)
+static bool normal_stays(const struct geo_given *given, bool none, const float shown[3], bool slack)
 {
 	const struct geo_number *n = given->normal;
 
@@ -199,7 +188,7 @@ static bool normal_stays(const struct pmo_given *given, bool none, const float s
 	       (given->keeps_length && !(geo_shown(shown[0]) || geo_shown(shown[1]) || geo_shown(shown[2])));
 }
 
-static int put_normal(const struct ge_field *f, const struct pmo_given *given, bool slack, uint8_t *vertex,
+static int put_normal(const struct ge_field *f, const struct geo_given *given, bool slack, uint8_t *vertex,
 		      struct err *e)
 {
 	const struct geo_number *n = given->normal;
@@ -224,7 +213,7 @@ static int put_normal(const struct ge_field *f, const struct pmo_given *given, b
 
 /* ---- colours ---- */
 
-static int put_colour(const struct ge_field *f, const struct pmo_given *given, bool slack, uint8_t *vertex,
+static int put_colour(const struct ge_field *f, const struct geo_given *given, bool slack, uint8_t *vertex,
 		      struct err *e)
 {
 	uint8_t rgba[4];
@@ -252,7 +241,7 @@ static int put_colour(const struct ge_field *f, const struct pmo_given *given, b
 }
 
 int pmo_vertex_put(const struct pmo *p, const struct pmo_mesh *m, const struct ge_vertex *type,
-		   const struct pmo_given *given, bool slack, uint8_t *vertex, struct err *e)
+		   const struct geo_given *given, bool slack, uint8_t *vertex, struct err *e)
 {
 	int rc = put_position(p, m, &type->position, given, slack, vertex, e);
 
