@@ -166,7 +166,7 @@ static int finish(struct edited *k, int rc, const struct err *e, const uint64_t 
 static int apply_yaml(struct edited *k, unsigned kind, uint32_t index, const char *text, struct arena *a, struct err *e)
 {
 	const struct model_ops *m = k->format->model;
-	struct yedit_rest rest = { 0 };
+	struct yedit_rest rest = { .again = k->around.again };
 	struct ynode *root;
 	int rc = yaml_read((const uint8_t *)text, strlen(text), &root, a, e);
 
@@ -266,8 +266,10 @@ void edited_yaml_twice(struct edited *k, unsigned kind, uint32_t index, const ch
 	if (edited_yaml(k, kind, index, text))
 		fail_msg("%s", k->why);
 	once = edited_keep(k);
+	k->around.again = true;
 	if (edited_yaml(k, kind, index, text))
 		fail_msg("again: %s", k->why);
+	k->around.again = false;
 	edited_same(k, &once);
 }
 
@@ -278,8 +280,10 @@ void edited_obj_twice(struct edited *k, uint32_t mesh, const char *text)
 	if (edited_obj(k, mesh, text))
 		fail_msg("%s", k->why);
 	once = edited_keep(k);
+	k->around.again = true;
 	if (edited_obj(k, mesh, text))
 		fail_msg("again: %s", k->why);
+	k->around.again = false;
 	edited_same(k, &once);
 }
 

@@ -438,7 +438,7 @@ static void test_first_error_ends_it(void **state)
 {
 	struct edited k;
 	struct arena a = { 0 };
-	struct yedit_rest rest;
+	struct yedit_rest rest = { 0 };
 	struct ynode *root;
 	struct err e;
 	uint8_t now[4];
@@ -454,6 +454,22 @@ static void test_first_error_ends_it(void **state)
 	assert_int_equal(src_pread(k.o->src, now, 2, 0x2e), 0);
 	assert_memory_equal(now, "\x0a\0", 2);
 	arena_free(&a);
+	edited_close(&k);
+}
+
+/* What follows from other values has followed when a text is applied for the second time. */
+static void test_derived_again(void **state)
+{
+	static const char text[] = "version: \"2.0\"\ncount: 7\nradius: 2.5\n";
+	struct edited k;
+
+	(void)state;
+	start(&k);
+	assert_int_equal(edited_yaml(&k, DOC_HEADER, 0, text), -EPERM);
+	k.around.again = true;
+	assert_int_equal(edited_yaml(&k, DOC_HEADER, 0, text), 0);
+	k.around.again = false;
+	assert_int_equal(edited_yaml(&k, DOC_HEADER, 0, text), -EPERM);
 	edited_close(&k);
 }
 
@@ -755,7 +771,7 @@ int main(void)
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_section),
 		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_first_error_ends_it),
+		cmocka_unit_test(test_first_error_ends_it), cmocka_unit_test(test_derived_again),
 		cmocka_unit_test(test_left_to_the_format),
 		cmocka_unit_test(test_many_unknown_keys),
 		cmocka_unit_test(test_rows_of_mappings),

@@ -661,7 +661,7 @@ int yedit_apply(struct object *o, unsigned kind, uint32_t index, struct ynode *r
 	struct yedit y = { .doc = { &ops }, .a = a, .root = root, .rest = rest };
 	int rc;
 
-	*rest = (struct yedit_rest){ 0 };
+	*rest = (struct yedit_rest){ .again = rest->again };
 	enter_map(&y.level[0], root);
 	if (kind == DOC_SECTION)
 		rc = object_section_doc(o, index, &y.doc, e);

@@ -168,6 +168,8 @@ int edit_repeat(struct edit *ed, struct err *e)
 			return err_set(e, -rc, "%s", strerror(-rc));
 	}
 	ed->second = true;
+	for (struct level *l = ed->levels; l; l = l->next)
+		l->around.again = true;
 	return 0;
 }
 
@@ -515,7 +517,7 @@ static int open_level(struct edit *ed, struct unit *u, struct level **out, struc
 		return err_nomem(e);
 	*l = (struct level){
 		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
-			    .find = find, .say = say, .grow = ed->tree->grow },
+			    .find = find, .say = say, .grow = ed->tree->grow, .again = ed->second },
 		.edit = ed, .unit = u,
 	};
 	rc = open_source(l, e);

@@ -150,6 +150,9 @@ struct surroundings {
 	/* A line for the log: what had to be guessed or rounded. */
 	void (*say)(const struct surroundings *, const char *text);
 	bool grow;                             /* -o grow: containers may move their own later data */
+	/* The text was applied before, to see that it changes nothing more: what followed from it is stored by now, and
+	 * what it says of that may be out of date. */
+	bool again;
 };
 
 /* Immutable once opened, so that threads can share it: hooks other than open and list allocate from the arena they are
@@ -269,6 +272,8 @@ struct model_ops {
 /* Finds a file (surroundings.find) and adds it to o->links, also when there is none (src NULL); for open(). Its number
  * in *n; may be NULL. */
 int object_link(struct object *o, const struct want *w, uint32_t *n, struct err *e);
+/* surroundings.again; false outside an edit. */
+bool object_again(const struct object *o);
 /* A line for the log of the edit the object was opened for; nothing outside one. */
 void object_say(const struct object *o, const char *fmt, ...) PRINTF(2, 3);
 /* Makes the entry (part 0) or what lies behind it (part 1) `size` bytes long; o->src or o->behind is replaced. EROFS

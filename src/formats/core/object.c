@@ -292,6 +292,11 @@ struct source *entry_source(struct source *src, const struct format *container, 
 
 /* ---- editing ---- */
 
+bool object_again(const struct object *o)
+{
+	return o->around && o->around->again;
+}
+
 void object_say(const struct object *o, const char *fmt, ...)
 {
 	char text[512];
