@@ -262,7 +262,7 @@ bool node_writable(struct tree *t, struct node n)
 		return true;
 	u = apply_owner(n, &l);
 	m = u ? u->format->model : NULL;
-	if (!u || !archive_writable(t->file[u->file].archive, NULL))
+	if (!u || !archive_writable(tree_file(t, u->file)->archive, NULL))
 		return false;
 	switch (l.kind) {
 	case LEAF_MTL:

@@ -121,7 +121,7 @@ static int changed_file(struct save *s, unsigned *file, struct err *e)
 	unsigned n = 0;
 
 	*file = 0;
-	for (unsigned i = 0; i < TREE_FILES; i++) {
+	for (unsigned i = 0; i < atomic_load(&s->t->nfiles); i++) {
 		if (!edit_changes(s->ed, i))
 			continue;
 		*file = i;
@@ -176,7 +176,7 @@ static void look_again(struct save *s, unsigned file)
 	struct tree *t = s->t;
 
 	pthread_rwlock_wrlock(&t->state);
-	if (!archive_refresh(t->file[file].archive, NULL)) {
+	if (!archive_refresh(tree_file(t, file)->archive, NULL)) {
 		t->commits++;
 		tree_refresh(t, file, NULL, &s->ids);
 	}
@@ -190,7 +190,7 @@ static int check_files(struct save *s, struct err *e)
 	int rc = 0;
 
 	for (unsigned i = 0; i < atomic_load(&t->nfiles) && !rc; i++) {
-		rc = archive_check(t->file[i].archive, e);
+		rc = archive_check(tree_file(t, i)->archive, e);
 		if (rc)
 			look_again(s, i);
 	}
@@ -202,7 +202,7 @@ static int commit_file(struct save *s, unsigned file, struct err *e)
 {
 	struct tree *t = s->t;
 	const struct plan *plan = edit_plan(s->ed, file);
-	int rc = archive_commit(t->file[file].archive, plan, (char *)s->path.p, log_progress, t, e);
+	int rc = archive_commit(tree_file(t, file)->archive, plan, (char *)s->path.p, log_progress, t, e);
 
 	if (!t->held && rc == -ESTALE)
 		look_again(s, file);

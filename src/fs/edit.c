@@ -20,8 +20,11 @@ struct level {
 	bool keep;                             /* edit_reopen() */
 };
 
+/* One of the tree's files that the edit has opened. */
 struct edit_file {
-	struct plan *plan;                     /* NULL: not opened yet */
+	struct edit_file *next;
+	unsigned number;
+	struct plan *plan;
 	struct source *root;                   /* overlay of plan */
 	struct plan *first;                    /* edit_repeat(): the plan as it was; NULL: there was none */
 };
@@ -33,7 +36,7 @@ struct edit {
 	struct tree *tree;
 	bool second;                           /* edit_repeat() */
 	bool moved;                            /* an entry has another size or place */
-	struct edit_file file[TREE_FILES];
+	struct edit_file *files;
 	struct frozen *frozen;
 	struct level *levels;
 	struct source *lent;                   /* of edit_resize_kid() */
@@ -61,11 +64,34 @@ static int new_plan(struct edit_file *f, struct source *base, struct err *e)
 	return 0;
 }
 
-static int open_file(struct edit *ed, unsigned n, struct err *e)
+/* NULL: not opened yet. */
+static struct edit_file *find_file(const struct edit *ed, unsigned n)
 {
-	struct edit_file *f = &ed->file[n];
+	struct edit_file *f = ed->files;
 
-	return f->plan ? 0 : new_plan(f, archive_source(ed->tree->file[n].archive), e);
+	while (f && f->number != n)
+		f = f->next;
+	return f;
+}
+
+static int open_file(struct edit *ed, unsigned n, struct edit_file **out, struct err *e)
+{
+	struct edit_file *f = find_file(ed, n);
+	int rc;
+
+	*out = f;
+	if (f)
+		return 0;
+	f = calloc(1, sizeof *f);
+	rc = f ? new_plan(f, archive_source(tree_file(ed->tree, n)->archive), e) : err_nomem(e);
+	if (rc) {
+		free(f);
+		return rc;
+	}
+	f->number = n;
+	f->next = ed->files;
+	ed->files = *out = f;
+	return 0;
 }
 
 /* The overlay with the size the plan has now. */
@@ -82,14 +108,18 @@ static int renew_root(struct edit_file *f, struct err *e)
 
 struct plan *edit_plan(struct edit *ed, unsigned file)
 {
-	return ed->file[file].plan;
+	struct edit_file *f = find_file(ed, file);
+
+	return f ? f->plan : NULL;
 }
 
 int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e)
 {
-	int rc = open_file(ed, file, e);
+	struct edit_file *f;
+	int rc = open_file(ed, file, &f, e);
 
-	*plan = ed->file[file].plan;
+	if (!rc)
+		*plan = f->plan;
 	return rc;
 }
 
@@ -102,23 +132,27 @@ int edit_lay(struct plan *to, const struct plan *from)
 	return rc;
 }
 
+static bool changes(const struct plan *p)
+{
+	return p->n || p->moved || p->size != p->base->size;
+}
+
 bool edit_changes(const struct edit *ed, unsigned file)
 {
-	const struct plan *p = ed->file[file].plan;
+	const struct edit_file *f = find_file(ed, file);
 
-	return p && (p->n || p->moved || p->size != p->base->size);
+	return f && changes(f->plan);
 }
 
 int edit_settle(struct edit *ed, bool *empty, struct err *e)
 {
 	*empty = true;
-	for (unsigned i = 0; i < TREE_FILES; i++) {
-		struct plan *p = ed->file[i].plan;
-		int rc = p ? plan_settle(p, e) : 0;
+	for (struct edit_file *f = ed->files; f; f = f->next) {
+		int rc = plan_settle(f->plan, e);
 
 		if (rc)
 			return rc;
-		*empty &= !edit_changes(ed, i);
+		*empty &= !changes(f->plan);
 	}
 	return 0;
 }
@@ -152,12 +186,9 @@ bool edit_is_second(const struct edit *ed)
 
 int edit_repeat(struct edit *ed, struct err *e)
 {
-	for (unsigned i = 0; i < TREE_FILES; i++) {
-		struct edit_file *f = &ed->file[i];
+	for (struct edit_file *f = ed->files; f; f = f->next) {
 		int rc;
 
-		if (!f->plan)
-			continue;
 		f->first = malloc(sizeof *f->first);
 		if (!f->first)
 			return err_nomem(e);
@@ -189,12 +220,9 @@ int edit_repeated(struct edit *ed, bool *same, struct err *e)
 	int rc = edit_settle(ed, &empty, e);
 
 	*same = true;
-	for (unsigned i = 0; i < TREE_FILES && !rc; i++) {
-		const struct edit_file *f = &ed->file[i];
-
-		/* Without the first it was opened only now. */
-		*same &= f->first ? same_plan(f->plan, f->first) : !edit_changes(ed, i);
-	}
+	/* Without the first it was opened only now. */
+	for (const struct edit_file *f = ed->files; f && !rc; f = f->next)
+		*same &= f->first ? same_plan(f->plan, f->first) : !changes(f->plan);
 	return rc;
 }
 
@@ -206,8 +234,8 @@ static bool is_as_opened(const struct edit *ed, const struct level *l)
 {
 	if (!l->object || !l->unit->format->container || ed->moved)
 		return false;
-	return plan_in_entries(ed->file[l->unit->file].plan, l->src, l->entries.v, sizeof *l->entries.v, l->entries.n,
-			       NULL) && (!l->up || is_as_opened(ed, l->up));
+	return plan_in_entries(find_file(ed, l->unit->file)->plan, l->src, l->entries.v, sizeof *l->entries.v,
+			       l->entries.n, NULL) && (!l->up || is_as_opened(ed, l->up));
 }
 
 void edit_reopen(struct edit *ed)
@@ -246,10 +274,14 @@ void edit_end(struct edit *ed)
 	if (!ed)
 		return;
 	close_levels(ed);
-	for (unsigned i = 0; i < TREE_FILES; i++) {
-		src_put(ed->file[i].root);
-		drop_plan(ed->file[i].plan);
-		drop_plan(ed->file[i].first);
+	while (ed->files) {
+		struct edit_file *f = ed->files;
+
+		ed->files = f->next;
+		src_put(f->root);
+		drop_plan(f->plan);
+		drop_plan(f->first);
+		free(f);
 	}
 	while (ed->frozen) {
 		struct frozen *f = ed->frozen;
@@ -295,6 +327,7 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 	struct level *l = level_of(s), *at = in_order(l);
 	struct edit *ed = l->edit;
 	struct source *src = NULL;
+	struct edit_file *f;
 	unsigned file;
 
 	if (at) {
@@ -304,9 +337,9 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 			return NULL;
 		src = entry_source(at->up->src, at->up->unit->format, &v->v[at->unit->index + k]);
 	} else if (!l->up && k == 1 && l->unit->format->behind) {
-		if (tree_file_beside(ed->tree, l->unit->format->behind, &file) || open_file(ed, file, e))
+		if (tree_file_beside(ed->tree, l->unit->format->behind, &file) || open_file(ed, file, &f, e))
 			return NULL;
-		src = src_ref(ed->file[file].root);
+		src = src_ref(f->root);
 	}
 	if (!src)
 		err_nomem(e);
@@ -337,7 +370,7 @@ static void say(const struct surroundings *s, const char *text)
 /* A file of its own: shorter is fine, longer is its owner's choice. */
 static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
 {
-	struct edit_file *f = &ed->file[file];
+	struct edit_file *f = find_file(ed, file);
 	uint64_t at = f->plan->size;
 	int rc;
 
@@ -356,7 +389,7 @@ static int renew_source(struct level *l, struct err *e)
 {
 	const struct level *up = l->up;
 	struct source *src = up ? entry_source(up->src, up->unit->format, &up->entries.v[l->unit->index]) :
-				  src_ref(l->edit->file[l->unit->file].root);
+				  src_ref(find_file(l->edit, l->unit->file)->root);
 
 	if (!src)
 		return err_nomem(e);
@@ -405,7 +438,7 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 static int rebase(const struct surroundings *s, struct source *moved, struct source **out, struct err *e)
 {
 	struct level *l = level_of(s);
-	struct edit_file *f = &l->edit->file[l->unit->file], fresh = { 0 };
+	struct edit_file *f = find_file(l->edit, l->unit->file), fresh = *f;
 	struct frozen *old;
 	int rc;
 
@@ -422,7 +455,6 @@ static int rebase(const struct surroundings *s, struct source *moved, struct sou
 	*old = (struct frozen){ l->edit->frozen, f->plan };
 	l->edit->frozen = old;
 	src_put(f->root);
-	fresh.first = f->first;
 	*f = fresh;
 	f->plan->moved = true;
 	*out = src_ref(f->root);
@@ -487,10 +519,11 @@ static int open_object(struct level *l, struct err *e)
 static int open_source(struct level *l, struct err *e)
 {
 	struct unit *u = l->unit;
+	struct edit_file *f;
 	int rc;
 
 	if (u->parent == u->id || tree_is_file(l->edit->tree, u)) {
-		rc = open_file(l->edit, u->file, e);
+		rc = open_file(l->edit, u->file, &f, e);
 		return rc ? rc : renew_source(l, e);
 	}
 	rc = open_level(l->edit, unit_at(u->tree, u->parent), &l->up, e);

@@ -156,7 +156,7 @@ static int find_file(struct tree *t, const char *from, const struct want *w, uns
 /* The unit of all of a file, made when there is none. */
 static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e)
 {
-	struct tree_file *f = &t->file[file];
+	struct tree_file *f = tree_file(t, file);
 	struct source *src = archive_source(f->archive);
 	const char *name = strrchr(f->path, '/') + 1;
 	const struct format *format;
@@ -171,7 +171,7 @@ static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct
 		rc = unit_new(t, format ? format : &plain, src, 0, 0, hash_name(unit_at(t, 0)->hash, f->path), out, e);
 		if (rc)
 			return rc;
-		(*out)->file = (uint8_t)file;
+		(*out)->file = file;
 		pthread_mutex_lock(&t->lock);
 		if (!f->unit)
 			f->unit = (*out)->id;  /* else another thread was faster */
@@ -184,7 +184,7 @@ static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct
 
 int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
 {
-	const char *from = u->file ? t->file[u->file].path : t->path;
+	const char *from = u->file ? tree_file(t, u->file)->path : t->path;
 	unsigned file;
 	int rc = u->id && !tree_is_file(t, u) ? -ENOENT : find_file(t, from, w, &file);
 

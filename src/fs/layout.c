@@ -184,7 +184,7 @@ void unit_name(const struct unit *u, char name[NODE_NAME_MAX])
 {
 	const struct tree *t = u->tree;
 	struct name to = { name, 0 };
-	const char *slash = t->file[u->file].path ? strrchr(t->file[u->file].path, '/') : NULL;
+	const char *slash = tree_file(t, u->file)->path ? strrchr(tree_file(t, u->file)->path, '/') : NULL;
 
 	*name = 0;
 	if (u->id && !tree_is_file(t, u))

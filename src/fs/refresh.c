@@ -498,7 +498,7 @@ static void refresh_mates(struct refresh *r)
 
 static void renew_file(struct refresh *r, struct unit *u)
 {
-	struct source *src = archive_source(r->t->file[r->file].archive);
+	struct source *src = archive_source(tree_file(r->t, r->file)->archive);
 
 	if (u->src != src) {
 		src_ref(src);

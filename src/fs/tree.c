@@ -28,7 +28,7 @@ static char *path_beside(const struct tree *t, const char *ext)
 /* Never before 1980. */
 static int64_t file_time(const struct tree *t, unsigned file)
 {
-	const struct timespec *m = &archive_stat(t->file[file].archive)->st_mtim;
+	const struct timespec *m = &archive_stat(tree_file(t, file)->archive)->st_mtim;
 
 	return m->tv_sec < YEAR_1980 ? YEAR_1980 * SECOND : ns_of(m);
 }
@@ -42,12 +42,17 @@ static void hold(void *ctx)
 	t->held = true;
 }
 
-static _Thread_local uint64_t inside;          /* files this thread has begun to read, a bit each */
+static _Thread_local uint64_t inside[TREE_ARCHIVES / 64];      /* files this thread has begun to read, a bit each */
+
+static void set_inside(unsigned file)
+{
+	inside[file / 64] |= UINT64_C(1) << file % 64;
+}
 
 /* Before there are threads: a file is read while nobody commits to it, as it is now. */
 static void begin_alone(struct tree *t, unsigned file)
 {
-	struct archive *a = t->file[file].archive;
+	struct archive *a = tree_file(t, file)->archive;
 	struct buf ids = { 0 };
 	bool changed;
 
@@ -62,37 +67,46 @@ static void begin_alone(struct tree *t, unsigned file)
 		if (archive_read_begin(a, &changed, NULL))
 			return;
 	}
-	inside |= UINT64_C(1) << file;
+	set_inside(file);
 }
 
 static void end_reading(struct tree *t)
 {
-	for (unsigned i = 0; inside; i++) {
-		if (inside & UINT64_C(1) << i)
-			archive_read_end(t->file[i].archive);
-		inside &= ~(UINT64_C(1) << i);
-	}
+	for (unsigned i = 0; i < ARRAY_LEN(inside); i++)
+		for (; inside[i]; inside[i] &= inside[i] - 1)
+			archive_read_end(tree_file(t, i * 64 + (unsigned)__builtin_ctzll(inside[i]))->archive);
 }
 
 static void end_alone(struct tree *t)
 {
 	end_reading(t);
 	for (unsigned i = 0; i < t->nfiles; i++)
-		archive_read_alone(t->file[i].archive, false);
+		archive_read_alone(tree_file(t, i)->archive, false);
 }
 
-static int open_archive(struct tree *t, const char *path, unsigned file, struct err *e)
+struct tree_file *tree_file_new(struct tree *t)
+{
+	unsigned i = atomic_load(&t->nfiles), chunk = i / FILE_CHUNK;
+
+	if (chunk == FILE_CHUNKS)
+		return NULL;
+	if (!t->files[chunk])
+		t->files[chunk] = calloc(FILE_CHUNK, sizeof *t->files[chunk]);
+	return t->files[chunk] ? tree_file(t, i) : NULL;
+}
+
+static int open_archive(struct tree *t, const char *path, struct tree_file *file, struct err *e)
 {
 	struct archive_options opt = { .write = t->writable, .noundo = t->noundo, .hold = hold, .hold_ctx = t };
 
-	return archive_open(path, &opt, &t->file[file].archive, e);
+	return archive_open(path, &opt, &file->archive, e);
 }
 
 static bool find_file(const struct tree *t, const char *path, unsigned *file)
 {
 	unsigned n = atomic_load(&t->nfiles);
 
-	for (*file = 1; *file < n && strcmp(t->file[*file].path, path); ++*file)
+	for (*file = 1; *file < n && strcmp(tree_file(t, *file)->path, path); ++*file)
 		;
 	return *file < n;
 }
@@ -100,15 +114,16 @@ static bool find_file(const struct tree *t, const char *path, unsigned *file)
 /* The next file; with the lock for that held. */
 static int open_next(struct tree *t, const char *path, unsigned file)
 {
-	char *own = file < TREE_FILES ? strdup(path) : NULL;
-	int rc = own && strcmp(path, t->path) ? open_archive(t, path, file, NULL) : -ENOENT;
+	struct tree_file *fresh = file < TREE_ARCHIVES ? tree_file_new(t) : NULL;
+	char *own = fresh ? strdup(path) : NULL;
+	int rc = own && strcmp(path, t->path) ? open_archive(t, path, fresh, NULL) : -ENOENT;
 
 	if (rc) {
 		free(own);
 		return rc;
 	}
-	t->file[file].path = own;
-	t->file[file].mtime = file_time(t, file);
+	fresh->path = own;
+	fresh->mtime = file_time(t, file);
 	atomic_store(&t->nfiles, file + 1);
 	return 0;
 }
@@ -189,13 +204,13 @@ static int find_companions(struct tree *t, struct unit *root, struct err *e)
 		if ((*f)->role <= ROLE_MODEL || root->mate[(*f)->role] || tree_file_beside(t, (*f)->ext, &file))
 			continue;
 		begin_alone(t, file);
-		src = archive_source(t->file[file].archive);
+		src = archive_source(tree_file(t, file)->archive);
 		if (tree_recognise(src, t->name, NULL) != *f)
 			continue;
 		rc = unit_new(t, *f, src, 0, 0, hash_name(root->hash, (*f)->ext), &mate, e);
 		if (!rc) {
-			mate->file = (uint8_t)file;
-			t->file[file].unit = mate->id;
+			mate->file = file;
+			tree_file(t, file)->unit = mate->id;
 			root->mate[(*f)->role] = mate->id;
 		}
 	}
@@ -206,21 +221,22 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 {
 	struct unit *root;
 	const struct format *f;
+	struct tree_file *file = tree_file_new(t);
 	struct source *src;
-	int rc = open_archive(t, t->path, 0, e);
+	int rc = file ? open_archive(t, t->path, file, e) : err_nomem(e);
 
 	if (rc)
 		return rc;
 	atomic_store(&t->nfiles, 1);
-	t->file[0].mtime = file_time(t, 0);
-	t->writable = archive_writable(t->file[0].archive, NULL);
+	tree_file(t, 0)->mtime = file_time(t, 0);
+	t->writable = archive_writable(tree_file(t, 0)->archive, NULL);
 	if (opt->names) {
 		rc = names_read(opt->names, &t->names, e);
 		if (rc)
 			return rc;
 	}
 	begin_alone(t, 0);
-	src = archive_source(t->file[0].archive);
+	src = archive_source(tree_file(t, 0)->archive);
 	f = tree_recognise(src, t->name, e);
 	if (!f)
 		return -EINVAL;
@@ -303,9 +319,11 @@ void tree_close(struct tree *t)
 	for (uint32_t i = 0; i * UNIT_CHUNK < n; i++)
 		free(t->chunk[i]);
 	for (unsigned i = 0; i < t->nfiles; i++) {
-		archive_close(t->file[i].archive);
-		free(t->file[i].path);
+		archive_close(tree_file(t, i)->archive);
+		free(tree_file(t, i)->path);
 	}
+	for (unsigned i = 0; i < FILE_CHUNKS && t->files[i]; i++)
+		free(t->files[i]);
 	while (t->times) {
 		struct kid_time *next = t->times->next;
 
@@ -331,12 +349,12 @@ const char *tree_path(const struct tree *t)
 
 int tree_fd(const struct tree *t)
 {
-	return archive_fd(t->file[0].archive);
+	return archive_fd(tree_file(t, 0)->archive);
 }
 
 bool tree_writable(const struct tree *t, const char **why)
 {
-	return archive_writable(t->file[0].archive, why);
+	return archive_writable(tree_file(t, 0)->archive, why);
 }
 
 bool tree_is_shared(const struct tree *t)
@@ -349,7 +367,7 @@ void tree_tidy(struct tree *t)
 	if (!t->writable || pthread_mutex_trylock(&t->commit))
 		return;
 	for (unsigned i = 0; i < t->nfiles; i++)
-		archive_tidy(t->file[i].archive);
+		archive_tidy(tree_file(t, i)->archive);
 	pthread_mutex_unlock(&t->commit);
 }
 
@@ -363,8 +381,8 @@ static bool begin_reading(struct tree *t)
 	bool changed = false;
 
 	for (unsigned i = 0; i < n && !changed; i++)
-		if (!archive_read_begin(t->file[i].archive, &changed, NULL))
-			inside |= UINT64_C(1) << i;
+		if (!archive_read_begin(tree_file(t, i)->archive, &changed, NULL))
+			set_inside(i);
 	return !changed;
 }
 
@@ -375,7 +393,7 @@ static void refresh_all(struct tree *t)
 	pthread_rwlock_wrlock(&t->state);
 	atomic_store(&t->shared, true);
 	for (unsigned i = 0; i < t->nfiles; i++)
-		if (!archive_refresh(t->file[i].archive, NULL))
+		if (!archive_refresh(tree_file(t, i)->archive, NULL))
 			tree_refresh(t, i, NULL, &ids);
 	tree_found(t, &ids);
 	pthread_rwlock_unlock(&t->state);
@@ -414,5 +432,5 @@ void tree_warm(struct tree *t)
 
 int64_t tree_mtime(const struct tree *t, const struct unit *u)
 {
-	return t->file[u->file].mtime;
+	return tree_file(t, u->file)->mtime;
 }

@@ -61,7 +61,7 @@ static struct source *follow(const struct surroundings *s, unsigned k, struct er
 		if (!src)
 			err_nomem(e);
 	} else if (!in && k == 1 && u->format->behind && !tree_file_beside(u->tree, u->format->behind, &file)) {
-		src = src_ref(archive_source(u->tree->file[file].archive));
+		src = src_ref(archive_source(tree_file(u->tree, file)->archive));
 	}
 	return src;
 }

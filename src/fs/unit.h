@@ -94,7 +94,7 @@ struct unit {
 	_Atomic uint8_t state;
 	_Atomic bool checked;                  /* unit_check() has been through */
 	uint8_t depth;
-	uint8_t file;                          /* of the tree, that its bytes lie in */
+	unsigned file;                         /* of the tree, that its bytes lie in */
 	bool touched;                          /* by the commit whose refresh is under way */
 	_Atomic bool dead;                     /* its entry is something else now */
 };
@@ -126,7 +126,7 @@ static inline struct timespec timespec_of(int64_t ns)
 #define UNIT_CHUNKS 16384u                     /* times UNIT_CHUNK: 4M units */
 
 /* Files on disc: SOURCE, and what lies beside a lone one. */
-#define TREE_FILES 64u
+#define TREE_ARCHIVES 256u                     /* that are opened each by itself */
 struct tree_file {
 	struct archive *archive;
 	char *path;                            /* of a companion */
@@ -134,13 +134,16 @@ struct tree_file {
 	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
 };
 
+#define FILE_CHUNK 256u
+#define FILE_CHUNKS 4096u                      /* times FILE_CHUNK: 1M files */
+
 /* When a plain entry was written. */
 struct kid_time { struct kid_time *next; uint32_t unit, kid; int64_t time; };
 
 /* Locks, in order: `commit` (one edit at a time), `state` (shared by every operation, exclusive while the archive and
  * what is known of it change; never taken twice), a draft's, `opening`, `lock`. */
 struct tree {
-	struct tree_file file[TREE_FILES];     /* those before nfiles stay what they are; others under `opening` */
+	struct tree_file *files[FILE_CHUNKS];  /* tree_file(); those before nfiles stay, others under `opening` */
 	_Atomic unsigned nfiles;
 	char *path;
 	const char *name;                      /* last part of path */
@@ -207,6 +210,13 @@ void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t ti
 bool node_is_dir(struct node n);
 
 /* tree.c */
+static inline struct tree_file *tree_file(const struct tree *t, unsigned i)
+{
+	return &t->files[i / FILE_CHUNK][i % FILE_CHUNK];
+}
+
+/* Room for the file that has the next number, all zero; NULL when there is none. */
+struct tree_file *tree_file_new(struct tree *t);
 int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
 /* The number of the file beside a lone SOURCE with this extension, opened when it is there; -ENOENT. */
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
