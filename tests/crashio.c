@@ -4,12 +4,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SECTOR 512u
 #define NAMES 64u
+#define DIRS 8u
+#define PATH 300u
 
 struct op { bool cut; uint64_t at; size_t n; uint8_t *bytes; };
 
@@ -22,10 +25,14 @@ struct inode {
 };
 
 enum change { LINK, UNLINK, RENAME };
-struct dir_op { enum change change; char *from, *to; struct inode *inode; };
+/* A name that goes from one directory to another is a LINK in that one and an UNLINK here, which cannot be on the disc
+ * before: `after` the operation before it in the list. */
+struct dir_op { enum change change; char *from, *to; struct inode *inode; unsigned dir; bool after; };
 
 struct crashio {
 	struct inode *inodes;                  /* newest first: the system gives numbers again */
+	struct { char *name; ino_t ino; } dirs[DIRS];  /* all there are; "" is the first, the others end in a slash */
+	unsigned ndirs;
 	struct { char *name; struct inode *inode; } disc[NAMES];
 	size_t nnames;
 	struct dir_op *op;
@@ -59,16 +66,50 @@ static void write_file(int dir, const char *name, const uint8_t *p, size_t n)
 	close(fd);
 }
 
-void empty_dir(const char *path)
+static void each_in(const char *path, void (*fn)(void *ctx, const char *path, const struct stat *st), void *ctx)
 {
 	DIR *d = opendir(path);
 	struct dirent *entry;
 
 	assert(d);
-	while ((entry = readdir(d)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			unlinkat(dirfd(d), entry->d_name, 0);
+	while ((entry = readdir(d))) {
+		char below[PATH];
+		struct stat st;
+
+		snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && !lstat(below, &st))
+			fn(ctx, below, &st);
+	}
 	closedir(d);
+}
+
+static void remove_one(void *ctx, const char *path, const struct stat *st)
+{
+	(void)ctx;
+	if (S_ISDIR(st->st_mode))
+		empty_dir(path);
+	assert(!remove(path));
+}
+
+void empty_dir(const char *path)
+{
+	each_in(path, remove_one, NULL);
+}
+
+static void count_one(void *ctx, const char *path, const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode))
+		each_in(path, count_one, ctx);
+	else
+		++*(unsigned *)ctx;
+}
+
+unsigned files_in(const char *path)
+{
+	unsigned n = 0;
+
+	each_in(path, count_one, &n);
+	return n;
 }
 
 void copy_dir(const char *from, const char *to)
@@ -108,39 +149,65 @@ static struct inode *of_fd(const struct crashio *c, int fd)
 	return fstat(fd, &st) ? NULL : find_inode(c, st.st_ino);
 }
 
-static struct inode *of_name(const struct crashio *c, const char *name)
+static struct inode *of_name(const struct crashio *c, int dirfd, const char *name)
 {
 	struct stat st;
 
-	return fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) ? NULL : find_inode(c, st.st_ino);
+	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) ? NULL : find_inode(c, st.st_ino);
+}
+
+static unsigned dir_of(const struct crashio *c, int dirfd)
+{
+	struct stat st;
+	unsigned i = 0;
+
+	assert(!fstat(dirfd, &st));
+	while (i < c->ndirs && c->dirs[i].ino != st.st_ino)
+		i++;
+	assert(i < c->ndirs);
+	return i;
+}
+
+struct walk { struct crashio *c; size_t root; };
+
+static void add_one(void *ctx, const char *path, const struct stat *st)
+{
+	struct walk *w = ctx;
+	struct crashio *c = w->c;
+	const char *name = path + w->root;
+	struct inode *i = find_inode(c, st->st_ino);
+	char dir[PATH];
+
+	if (S_ISDIR(st->st_mode)) {
+		snprintf(dir, sizeof dir, "%s/", name);
+		assert(c->ndirs < DIRS);
+		c->dirs[c->ndirs].name = strdup(dir);
+		c->dirs[c->ndirs++].ino = st->st_ino;
+		each_in(path, add_one, w);
+		return;
+	}
+	if (!i) {
+		i = new_inode(c, st->st_ino);
+		read_file(c->dir, name, &i->disc.p, &i->disc.n);
+	}
+	assert(S_ISREG(st->st_mode) && c->nnames < NAMES);
+	c->disc[c->nnames].name = strdup(name);
+	c->disc[c->nnames++].inode = i;
 }
 
 struct crashio *crashio_new(const char *path)
 {
 	struct crashio *c = calloc(1, sizeof *c);
-	DIR *d = opendir(path);
-	struct dirent *entry;
+	struct walk w = { c, strlen(path) + 1 };
 	struct stat st;
 
-	assert(c && d);
+	assert(c);
 	c->dir = open(path, O_RDONLY | O_DIRECTORY);
 	c->space = UINT64_MAX;
-	while ((entry = readdir(d))) {
-		struct inode *i;
-
-		assert(!fstatat(c->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW));
-		if (!S_ISREG(st.st_mode))
-			continue;
-		i = find_inode(c, st.st_ino);
-		if (!i) {
-			i = new_inode(c, st.st_ino);
-			read_file(c->dir, entry->d_name, &i->disc.p, &i->disc.n);
-		}
-		assert(c->nnames < NAMES);
-		c->disc[c->nnames].name = strdup(entry->d_name);
-		c->disc[c->nnames++].inode = i;
-	}
-	closedir(d);
+	assert(!fstat(c->dir, &st));
+	c->dirs[0].name = strdup("");
+	c->dirs[c->ndirs++].ino = st.st_ino;
+	each_in(path, add_one, &w);
 	return c;
 }
 
@@ -153,12 +220,16 @@ static void forget_ops(struct inode *i)
 	i->nops = 0;
 }
 
+static void free_dir_op(struct dir_op *op)
+{
+	free(op->from);
+	free(op->to);
+}
+
 static void forget_dir_ops(struct crashio *c)
 {
-	for (size_t k = 0; k < c->nops; k++) {
-		free(c->op[k].from);
-		free(c->op[k].to);
-	}
+	for (size_t k = 0; k < c->nops; k++)
+		free_dir_op(&c->op[k]);
 	free(c->op);
 	c->op = NULL;
 	c->nops = 0;
@@ -176,6 +247,8 @@ void crashio_free(struct crashio *c)
 	}
 	for (size_t k = 0; k < c->nnames; k++)
 		free(c->disc[k].name);
+	for (unsigned k = 0; k < c->ndirs; k++)
+		free(c->dirs[k].name);
 	forget_dir_ops(c);
 	close(c->dir);
 	free(c);
@@ -224,18 +297,29 @@ static void add_op(struct inode *i, bool cut, uint64_t at, const void *p, size_t
 		memcpy(op->bytes, p, n);
 }
 
-static void add_dir_op(struct crashio *c, enum change change, const char *from, const char *to, struct inode *inode)
+static char *whole(const struct crashio *c, unsigned dir, const char *name)
 {
+	char path[PATH];
+
+	snprintf(path, sizeof path, "%s%s", c->dirs[dir].name, name);
+	return strdup(path);
+}
+
+static struct dir_op *add_dir_op(struct crashio *c, enum change change, int dirfd, const char *name, struct inode *inode)
+{
+	unsigned dir = dir_of(c, dirfd);
+
 	assert(inode);
 	c->op = realloc(c->op, (c->nops + 1) * sizeof *c->op);
 	assert(c->op);
-	c->op[c->nops++] = (struct dir_op){ change, strdup(from), to ? strdup(to) : NULL, inode };
+	c->op[c->nops] = (struct dir_op){ change, whole(c, dir, name), NULL, inode, dir, false };
+	return &c->op[c->nops++];
 }
 
 static int crash_openat(void *ctx, int dirfd, const char *path, int flags, mode_t mode)
 {
 	struct crashio *c = ctx;
-	struct inode *there = of_name(c, path);
+	struct inode *there = of_name(c, dirfd, path);
 	int fd, rc = step(c);
 	struct stat st;
 
@@ -246,7 +330,7 @@ static int crash_openat(void *ctx, int dirfd, const char *path, int flags, mode_
 		return fd;
 	assert(!fstat(fd, &st));
 	if (!there)
-		add_dir_op(c, LINK, path, NULL, new_inode(c, st.st_ino));
+		add_dir_op(c, LINK, dirfd, path, new_inode(c, st.st_ino));
 	else if (flags & O_TRUNC)
 		add_op(there, true, 0, NULL, 0);
 	return fd;
@@ -299,39 +383,45 @@ static int crash_space(void *ctx, int dirfd, uint64_t *bytes)
 static int crash_renameat(void *ctx, int fromdir, const char *from, int todir, const char *to)
 {
 	struct crashio *c = ctx;
-	struct inode *i = of_name(c, from);
+	struct inode *i = of_name(c, fromdir, from), *there = of_name(c, todir, to);
 	int rc = step(c);
 
 	if (!rc)
 		rc = io_system.renameat(NULL, fromdir, from, todir, to);
-	if (!rc)
-		add_dir_op(c, RENAME, from, to, i);
-	return rc;
+	if (rc || i == there)                  /* two names of one file: nothing happens */
+		return rc;
+	if (dir_of(c, fromdir) == dir_of(c, todir)) {
+		add_dir_op(c, RENAME, fromdir, from, i)->to = whole(c, dir_of(c, todir), to);
+	} else {
+		add_dir_op(c, LINK, todir, to, i);
+		add_dir_op(c, UNLINK, fromdir, from, i)->after = true;
+	}
+	return 0;
 }
 
 static int crash_linkat(void *ctx, int fromdir, const char *from, int todir, const char *to)
 {
 	struct crashio *c = ctx;
-	struct inode *i = of_name(c, from);
+	struct inode *i = of_name(c, fromdir, from);
 	int rc = step(c);
 
 	if (!rc)
 		rc = c->no_links ? -EPERM : io_system.linkat(NULL, fromdir, from, todir, to);
 	if (!rc)
-		add_dir_op(c, LINK, to, NULL, i);
+		add_dir_op(c, LINK, todir, to, i);
 	return rc;
 }
 
 static int crash_unlinkat(void *ctx, int dirfd, const char *path)
 {
 	struct crashio *c = ctx;
-	struct inode *i = of_name(c, path);
+	struct inode *i = of_name(c, dirfd, path);
 	int rc = step(c);
 
 	if (!rc)
 		rc = io_system.unlinkat(NULL, dirfd, path);
 	if (!rc)
-		add_dir_op(c, UNLINK, path, NULL, i);
+		add_dir_op(c, UNLINK, dirfd, path, i);
 	return rc;
 }
 
@@ -431,7 +521,7 @@ static void do_dir_op(struct names *n, const struct dir_op *op)
 static struct names names(const struct crashio *c, enum crash how, struct dice *dice)
 {
 	struct names n = { 0 };
-	bool more = true;
+	bool more = true, before = false;
 
 	for (size_t i = 0; i < c->nnames; i++)
 		set_name(&n, c->disc[i].name, c->disc[i].inode);
@@ -439,9 +529,10 @@ static struct names names(const struct crashio *c, enum crash how, struct dice *
 		if (how == CRASH_TORN)         /* a file system that keeps the order */
 			more = more && toss(dice);
 		else if (how == CRASH_SOME)
-			more = toss(dice);
+			more = toss(dice) && (!c->op[i].after || before);
 		if (more)
 			do_dir_op(&n, &c->op[i]);
+		before = more;
 	}
 	return n;
 }
@@ -454,6 +545,8 @@ void crashio_crash(struct crashio *c, const char *to, enum crash how, unsigned s
 
 	assert(dir >= 0);
 	empty_dir(to);
+	for (unsigned i = 1; i < c->ndirs; i++)
+		assert(!mkdirat(dir, c->dirs[i].name, 0700));
 	for (size_t i = 0; i < n.n; i++) {
 		struct content b;
 		size_t k = 0;
@@ -482,11 +575,21 @@ static void sync_file(struct inode *i)
 	forget_ops(i);
 }
 
-static void sync_dir(struct crashio *c)
+/* Only the names in that directory, and a name that left it only if it is where it went to. */
+static void sync_dir(struct crashio *c, unsigned dir)
 {
-	struct dice none = { 0 };
-	struct names n = names(c, CRASH_KEPT, &none);
+	struct names n = { 0 };
+	size_t left = 0;
+	bool kept = false;
 
+	for (size_t i = 0; i < c->nnames; i++)
+		set_name(&n, c->disc[i].name, c->disc[i].inode);
+	for (size_t i = 0; i < c->nops; i++) {
+		c->op[i].after = c->op[i].after && kept;
+		kept = c->op[i].dir != dir || c->op[i].after;
+		if (!kept)
+			do_dir_op(&n, &c->op[i]);
+	}
 	for (size_t i = 0; i < n.n; i++)
 		n.v[i].name = strdup(n.v[i].name);
 	for (size_t i = 0; i < c->nnames; i++)
@@ -496,7 +599,12 @@ static void sync_dir(struct crashio *c)
 		c->disc[i].inode = n.v[i].inode;
 	}
 	c->nnames = n.n;
-	forget_dir_ops(c);
+	for (size_t i = 0; i < c->nops; i++)
+		if (c->op[i].dir != dir || c->op[i].after)
+			c->op[left++] = c->op[i];
+		else
+			free_dir_op(&c->op[i]);
+	c->nops = left;
 }
 
 static int crash_fsync(void *ctx, int fd)
@@ -511,7 +619,7 @@ static int crash_fsync(void *ctx, int fd)
 	c->syncs++;
 	assert(!fstat(fd, &st));
 	if (S_ISDIR(st.st_mode))
-		sync_dir(c);
+		sync_dir(c, dir_of(c, fd));
 	else
 		sync_file(i);
 	return 0;

@@ -1,4 +1,4 @@
-/* A disc that loses power: io_ops over the files of one directory, which remember what has been synced.
+/* A disc that loses power: io_ops over the files of a directory and of those in it, which remember what has been synced.
  *
  * Every call is carried out on the real files and written down. From the step that is chosen on all calls fail, as if
  * the process were gone. What could be on the disc then is made in another directory: what was synced is there, and of
@@ -33,7 +33,8 @@ uint64_t crashio_written(const struct crashio *c);     /* bytes */
 /* Makes what the disc may hold in the directory `to`, which is emptied first. */
 void crashio_crash(struct crashio *c, const char *to, enum crash how, unsigned seed);
 
-void empty_dir(const char *dir);
+void empty_dir(const char *dir);                       /* of files and of directories */
+unsigned files_in(const char *dir);                    /* and in its directories */
 void copy_dir(const char *from, const char *to);       /* names of one file stay names of one file */
 
 #endif

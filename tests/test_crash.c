@@ -1,7 +1,6 @@
 /* Power loss at every step of a commit, a rewrite, an undo and of what follows a crash: the archive is what it was
  * before or what it is afterwards, it is the latter once the call returned 0, and the way back to the first bytes is
  * open. */
-#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,101 +12,12 @@
 
 #include <cmocka.h>
 
+#include "crashed.h"
 #include "crashio.h"
 
 #define NAME "game.bin"
 #define SIZE 9000u
 #define HISTORY 4u                             /* states that a scenario leaves, the first one included */
-
-struct bytes { uint8_t *p; size_t n; };
-
-static char base[64];
-static char dir_first[80], dir_work[80], dir_disc[80], dir_again[80];
-
-static const char *in(const char *dir, const char *name)
-{
-	static char path[2][200];
-	static unsigned turn;
-
-	turn = !turn;
-	snprintf(path[turn], sizeof path[turn], "%s/%s", dir, name);
-	return path[turn];
-}
-
-static int start(void **state)
-{
-	(void)state;
-	snprintf(base, sizeof base, "%s/modelfs-crash-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	assert_non_null(mkdtemp(base));
-	snprintf(dir_first, sizeof dir_first, "%s/first", base);
-	snprintf(dir_work, sizeof dir_work, "%s/work", base);
-	snprintf(dir_disc, sizeof dir_disc, "%s/disc", base);
-	snprintf(dir_again, sizeof dir_again, "%s/again", base);
-	return mkdir(dir_first, 0700) || mkdir(dir_work, 0700) || mkdir(dir_disc, 0700) || mkdir(dir_again, 0700);
-}
-
-static int end(void **state)
-{
-	const char *dir[] = { dir_first, dir_work, dir_disc, dir_again, base };
-
-	(void)state;
-	for (unsigned i = 0; i < 5; i++) {
-		empty_dir(dir[i]);
-		rmdir(dir[i]);
-	}
-	return 0;
-}
-
-/* ---- edits ---- */
-
-static void put(struct plan *p, uint64_t at, size_t n, uint8_t seed)
-{
-	uint8_t *bytes = malloc(n);
-
-	for (size_t i = 0; i < n; i++)
-		bytes[i] = (uint8_t)(seed + i * 7);
-	assert_int_equal(plan_write(p, at, bytes, n), 0);
-	free(bytes);
-}
-
-static void patch(struct plan *p)
-{
-	put(p, 10, 3, 200);
-	put(p, 1500, 2100, 33);                /* several sectors */
-	put(p, p->size - 5, 5, 1);
-}
-
-static void grow(struct plan *p)
-{
-	put(p, 700, 100, 5);
-	p->size += 3000;
-	put(p, p->size - 2000, 1500, 77);      /* what is left between and behind is zero */
-}
-
-static void cut(struct plan *p)
-{
-	p->size -= 4000;
-	put(p, p->size - 600, 600, 9);
-}
-
-/* 1000 bytes are put in at 2000, what was there moves. */
-static void shift(struct plan *p)
-{
-	static const uint8_t more[1000] = { 1, 2, 3 };
-	struct source *piece[] = { src_slice(p->base, 0, 2000), src_memory(more, sizeof more),
-				   src_slice(p->base, 2000, p->base->size - 2000) };
-	struct source *all = src_pieces(piece, 3);
-
-	plan_free(p);
-	plan_init(p, all);
-	p->moved = true;
-	src_put(all);
-	for (unsigned i = 0; i < 3; i++)
-		src_put(piece[i]);
-	put(p, 2500, 800, 123);
-}
-
-typedef void edit_fn(struct plan *);
 
 static int commit(struct archive *a, edit_fn *edit)
 {
@@ -152,16 +62,7 @@ static struct archive *open_with(const char *dir, struct crashio *c, bool noundo
 
 static struct bytes shown(struct archive *a)
 {
-	struct source *src = archive_source(a);
-	struct bytes b = { malloc(src->size + 1), src->size };
-
-	assert_int_equal(src_pread(src, b.p, b.n, 0), 0);
-	return b;
-}
-
-static bool same(struct bytes a, struct bytes b)
-{
-	return a.n == b.n && !memcmp(a.p, b.p, a.n);
+	return source_bytes(archive_source(a));
 }
 
 static int count(void *ctx, const struct commit_info *c)
@@ -180,17 +81,6 @@ static unsigned commits(const char *dir)
 	return n;
 }
 
-static unsigned files_in(const char *dir)
-{
-	DIR *d = opendir(dir);
-	unsigned n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n - 2;
-}
-
 /* ---- one scenario ---- */
 
 struct run {
@@ -202,18 +92,14 @@ struct run {
 
 static void make_first(struct run *r)
 {
-	uint8_t bytes[SIZE];
+	struct bytes first = first_bytes(SIZE, 0);
 	struct crashio *c;
 	struct archive *a;
-	FILE *f;
 	int rc;
 
 	empty_dir(dir_first);
-	for (unsigned i = 0; i < SIZE; i++)
-		bytes[i] = (uint8_t)(i * 31 + i / 256);
-	f = fopen(in(dir_first, NAME), "w");
-	assert_int_equal(fwrite(bytes, 1, SIZE, f), SIZE);
-	fclose(f);
+	write_bytes(in(dir_first, NAME), first);
+	free(first.p);
 	c = crashio_new(dir_first);
 	if (r->s->no_links)
 		crashio_no_links(c);
@@ -378,19 +264,19 @@ static void crash_everywhere(const struct scenario *s, unsigned least)
 		crash_everywhere(&(const struct scenario){ __VA_ARGS__ }, least); \
 	}
 
-CRASH_TEST(commit_first, 12, .edit = patch)
-CRASH_TEST(commit_next, 12, .before = { patch, cut }, .edit = grow)
-CRASH_TEST(commit_cut, 12, .before = { patch }, .edit = cut)
-CRASH_TEST(commit_noundo, 8, .edit = grow, .noundo = true)
-CRASH_TEST(rewrite, 14, .before = { patch }, .edit = shift)
-CRASH_TEST(rewrite_twice, 14, .before = { shift, patch }, .edit = shift)
-CRASH_TEST(rewrite_noundo, 10, .edit = shift, .noundo = true)
-CRASH_TEST(rewrite_no_links, 14, .before = { patch }, .edit = shift, .no_links = true)
-CRASH_TEST(undo_one, 8, .before = { cut, grow, patch }, .undo = 1)
-CRASH_TEST(undo_all, 8, .before = { patch, grow, cut }, .undo = 3)
-CRASH_TEST(undo_rewrite, 8, .before = { patch, shift }, .undo = 1)
-CRASH_TEST(undo_over_rewrite, 8, .before = { patch, shift, grow }, .undo = 3)
-CRASH_TEST(undo_two_rewrites, 8, .before = { shift, patch, shift }, .undo = 3)
+CRASH_TEST(commit_first, 12, .edit = edit_patch)
+CRASH_TEST(commit_next, 12, .before = { edit_patch, edit_cut }, .edit = edit_grow)
+CRASH_TEST(commit_cut, 12, .before = { edit_patch }, .edit = edit_cut)
+CRASH_TEST(commit_noundo, 8, .edit = edit_grow, .noundo = true)
+CRASH_TEST(rewrite, 14, .before = { edit_patch }, .edit = edit_shift)
+CRASH_TEST(rewrite_twice, 14, .before = { edit_shift, edit_patch }, .edit = edit_shift)
+CRASH_TEST(rewrite_noundo, 10, .edit = edit_shift, .noundo = true)
+CRASH_TEST(rewrite_no_links, 14, .before = { edit_patch }, .edit = edit_shift, .no_links = true)
+CRASH_TEST(undo_one, 8, .before = { edit_cut, edit_grow, edit_patch }, .undo = 1)
+CRASH_TEST(undo_all, 8, .before = { edit_patch, edit_grow, edit_cut }, .undo = 3)
+CRASH_TEST(undo_rewrite, 8, .before = { edit_patch, edit_shift }, .undo = 1)
+CRASH_TEST(undo_over_rewrite, 8, .before = { edit_patch, edit_shift, edit_grow }, .undo = 3)
+CRASH_TEST(undo_two_rewrites, 8, .before = { edit_shift, edit_patch, edit_shift }, .undo = 3)
 
 int main(void)
 {
@@ -402,5 +288,5 @@ int main(void)
 		cmocka_unit_test(undo_two_rewrites),
 	};
 
-	return cmocka_run_group_tests(tests, start, end);
+	return cmocka_run_group_tests(tests, crashed_start, crashed_end);
 }

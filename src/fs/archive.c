@@ -294,19 +294,20 @@ static int attach(struct archive *a, struct err *e)
 
 static int split(struct archive *a, char *path)
 {
-	char *slash = strrchr(path, '/');
+	char *slash = strrchr(path, '/'), *dir;
 	struct place *p = &a->set.place;
 
 	a->path = path;
-	a->dir = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-	if (!a->dir)
+	dir = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+	if (!dir)
 		return -ENOMEM;
 	p->name = slash + 1;
 	place_name(p);
-	p->dir = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	a->dir_synced = p->dir >= 0;
 	if (!a->dir_synced)
-		p->dir = open(a->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		p->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	free(dir);
 	return p->dir < 0 ? -errno : 0;
 }
 
@@ -396,7 +397,6 @@ void archive_close(struct archive *a)
 	if (a->set.place.dir >= 0)
 		close(a->set.place.dir);
 	free(a->path);
-	free(a->dir);
 	free(a);
 }
 

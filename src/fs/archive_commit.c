@@ -20,6 +20,7 @@ static int open_member(struct set *s, const char *path, struct member *m, struct
 
 	if (*path)
 		return err_set(e, EBADMSG, "its journal is that of a folder: it names %s", path);
+	m->path = path;
 	m->fd = a->s.fd;
 	m->dir = s->place.dir;
 	m->name = s->place.name;

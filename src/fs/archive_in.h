@@ -17,7 +17,7 @@ struct state {
 struct archive {
 	struct set set;                        /* first: a set's calls lead back to the archive */
 	struct reading reading;
-	char *path, *dir;                      /* absolute, without symbolic links */
+	char *path;                            /* absolute, without symbolic links */
 	bool want, dir_synced;                 /* dir_synced: the directory can be synced */
 	struct state s;
 };

@@ -53,11 +53,21 @@ void filelock_drop(int fd, enum filelock which)
 	fcntl(fd, F_OFD_SETLK, &l);
 }
 
-bool filelock_held(int fd, enum filelock which)
+static bool hinders(int fd, enum filelock which, short type)
 {
-	struct flock l = range(which, F_RDLCK);
+	struct flock l = range(which, type);
 
 	return !fcntl(fd, F_OFD_GETLK, &l) && l.l_type != F_UNLCK;
+}
+
+bool filelock_held(int fd, enum filelock which)
+{
+	return hinders(fd, which, F_RDLCK);
+}
+
+bool filelock_shared(int fd, enum filelock which)
+{
+	return hinders(fd, which, F_WRLCK);
 }
 
 /* ---- who holds it ---- */

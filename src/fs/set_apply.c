@@ -25,13 +25,13 @@ static int subject(struct set *s, const struct journal_file *f, struct source *f
 {
 	kept_name room;
 	const char *name = taker(&s->place, f, room);
-	int fd = name ? place_open(&s->place, name, O_RDONLY | O_NONBLOCK) : -ENOENT;
+	int fd = name ? openat(s->place.dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) : -1;
 
-	*named = fd == -ENOENT;
+	*named = !name || (fd < 0 && errno == ENOENT);
 	if (fd >= 0)
 		return src_fd(fd, out, e);
 	if (!*named)
-		return err_set(e, -fd, "%s cannot be opened: %s", name, strerror(-fd));
+		return err_set(e, errno, "%s cannot be opened: %s", name, strerror(errno));
 	if (!file)
 		return s->ops->source(s, f->path, out, e);
 	*out = src_ref(file);

@@ -1,0 +1,27 @@
+/* What tests that crash share: their directories, edits that touch a file in every way, and its bytes. */
+#ifndef CRASHED_H
+#define CRASHED_H
+
+#include "plan.h"
+
+struct bytes { uint8_t *p; size_t n; };
+
+/* The first files, those that are crashed over, what is on the disc then, and after a second crash. */
+extern char dir_first[80], dir_work[80], dir_disc[80], dir_again[80];
+int crashed_start(void **state);               /* for cmocka: makes them and removes them */
+int crashed_end(void **state);
+const char *in(const char *dir, const char *name);     /* until the call after the next */
+
+struct bytes first_bytes(size_t n, unsigned seed);
+void write_bytes(const char *path, struct bytes b);
+struct bytes source_bytes(struct source *src);
+bool same(struct bytes a, struct bytes b);
+
+/* Each changes p, which is over a file of more than 6000 bytes. */
+typedef void edit_fn(struct plan *p);
+void edit_patch(struct plan *p);
+void edit_grow(struct plan *p);
+void edit_cut(struct plan *p);
+void edit_shift(struct plan *p);               /* moves what is there: the file has to be written anew */
+
+#endif
