@@ -457,6 +457,7 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	struct unit *bones = unit_mate(t, u, ROLE_SKELETON), *textures = unit_mate(t, u, ROLE_TEXTURES);
 	struct unit *pack = unit_mate(t, u, ROLE_ANIMATIONS);
 	bool model = u->format->role == ROLE_MODEL;
+	bool pictures = model && !(o->format->model && o->format->model->image_link);
 	unsigned clips = model ? LEAF_DIR_ANIMATIONS : LEAF_DIR_CLIPS;
 	int rc = keep_links(u, o, e);
 
@@ -465,7 +466,7 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 		add_top(&l, o);
 	if (mate_has(bones, LEAF_DOC, DOC_SKELETON))
 		add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
-	add_dir(&l, u->npictures || mate_has(textures, LEAF_PNG, 0) || (model && object_count(o, PART_IMAGE)),
+	add_dir(&l, u->npictures || mate_has(textures, LEAF_PNG, 0) || (pictures && object_count(o, PART_IMAGE)),
 		LEAF_DIR_TEXTURES);
 	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
 	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
@@ -478,7 +479,7 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 			add_linked(&l, u, &u->pictures[i]);
 	else if (textures)
 		add_from_mate(&l, textures, LEAF_PNG, 0, LEAF_DIR_TEXTURES, ROLE_TEXTURES);
-	else if (model && !(o->format->model && o->format->model->image_link))
+	else if (pictures)
 		add_images(&l, o, LEAF_DIR_TEXTURES);
 	if (pack)
 		add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, LEAF_DIR_ANIMATIONS, ROLE_ANIMATIONS);
