@@ -511,6 +511,8 @@ static struct ynode *claim_list(struct yedit *y, const char *key)
 
 static void refuse_length(struct yedit *y, const char *key, const struct ynode *node, uint32_t n, const char *what)
 {
+	if (y->rest->again)
+		return;
 	wrong(y, EPERM, node, "%s%sfollows from other data and cannot be changed: %u %s%s found, %u stored",
 	      key_name(key), key ? " " : "", node->count, what, plural(node->count), n);
 }
