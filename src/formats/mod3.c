@@ -201,7 +201,45 @@ static uint32_t count(const struct object *o, unsigned part)
 {
 	const struct mod3 *m = o->priv;
 
-	return part == PART_MESH ? m->table[MOD3_MESHES].n : part == PART_BONE ? m->table[MOD3_BONES].n : 0;
+	switch (part) {
+	case PART_MESH: return m->table[MOD3_MESHES].n;
+	case PART_BONE: return m->table[MOD3_BONES].n;
+	case PART_IMAGE: return m->library ? m->library->ntextures : 0;
+	default: return 0;
+	}
+}
+
+/* A mesh of unknown block type is opaque: only its record can be shown. */
+static bool has(const struct object *o, unsigned part, uint32_t index)
+{
+	const struct mod3 *m = o->priv;
+
+	return part != PART_MESH || m->mesh[index].block;
+}
+
+static bool skinned(const struct object *o, uint32_t mesh)
+{
+	const struct mod3_mesh *r = &((const struct mod3 *)o->priv)->mesh[mesh];
+
+	return r->block && r->block->slots;
+}
+
+static bool has_vertices(const struct object *o, uint32_t mesh)
+{
+	return has(o, PART_MESH, mesh);
+}
+
+static bool has_spare_envelopes(const struct object *o, uint32_t index)
+{
+	const struct mod3 *m = o->priv;
+
+	(void)index;
+	return m->nclaimed < m->table[MOD3_ENVELOPES].n;
+}
+
+static int mesh(struct object *o, uint32_t i, struct geo_mesh *out, struct arena *a, struct err *e)
+{
+	return mod3_geometry(o, i, NULL, out, a, e);
 }
 
 static int locate(const struct object *o, unsigned section, struct span *out)
@@ -213,7 +251,18 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 }
 
 static const struct model_ops model = {
-	.open = mod3_open, .count = count, .locate = locate,
+	.open = mod3_open, .count = count, .locate = locate, .doc = mod3_doc, .skinned = skinned, .mesh = mesh,
+	.material = mod3_material, .has = has, .image_link = mod3_image_link, .verify = mod3_verify,
+	.doc_put = mod3_doc_put, .check = mod3_check,
+};
+
+static const struct own_file own[MOD3_OWNS] = {
+	[MOD3_OWN_MATERIALS] = { "materials.yaml", "Material names, and what the MRL3 beside says of them", PART_OBJECT },
+	[MOD3_OWN_ENVELOPES] = { "envelopes.yaml", "Envelopes that no mesh record claims", PART_OBJECT,
+				 .there = has_spare_envelopes },
+	[MOD3_OWN_VERTICES] = { ".vertices.yaml", "What an OBJ cannot say of the vertices, a line each", PART_MESH,
+				.there = has_vertices },
+	[MOD3_OWN_DDS] = { ".dds", "The texture without loss", PART_IMAGE, .bytes = true, .from_link = true },
 };
 
 const struct format fmt_mod3 = {
@@ -226,5 +275,8 @@ const struct format fmt_mod3 = {
 	.probe = probe,
 	.variants = &mod3_variant,
 	.nvariants = 1,
+	.docs = 1 << DOC_MESH | 1 << DOC_SKELETON,
+	.own = own,
+	.nown = MOD3_OWNS,
 	.model = &model,
 };

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "format.h"
 #include "half.h"
+#include "mrl3.h"
 
 #define MOD3_VERSION 237u
 #define MOD3_HEADER_SIZE 0x140u
@@ -126,6 +127,8 @@ struct mod3 {
 	struct mod3_bone *bone;                /* table[MOD3_BONES].n */
 	const uint8_t *mesh_raw, *bone_raw, *material_raw;     /* the records themselves */
 	const char **material;                 /* of each: its name for usemtl */
+	const struct mrl3_library *library;    /* NULL: there is none, or it cannot be read */
+	uint32_t library_link, *texture_link;  /* numbers in object.links; of each texture of the library */
 	uint32_t nclaimed;                     /* envelopes dealt out; of table[MOD3_ENVELOPES].n */
 };
 
@@ -134,6 +137,23 @@ extern const struct record mod3_header_record, mod3_bone_record, mod3_local_reco
 extern const struct variant mod3_variant;
 
 int mod3_open(struct object *o, struct err *e);
+
+/* ---- views ------------------------------------------------------------------------------------------------------- */
+
+/* Numbers in format.own. */
+enum { MOD3_OWN_MATERIALS, MOD3_OWN_ENVELOPES, MOD3_OWN_VERTICES, MOD3_OWN_DDS, MOD3_OWNS };
+#define MOD3_DOC_MATERIALS (DOC_OWN + MOD3_OWN_MATERIALS)
+#define MOD3_DOC_ENVELOPES (DOC_OWN + MOD3_OWN_ENVELOPES)
+#define MOD3_DOC_VERTICES (DOC_OWN + MOD3_OWN_VERTICES)
+
+int mod3_doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, struct err *e);
+/* Names for usemtl, the library and its textures; for mod3_open(). */
+int mod3_read_materials(struct object *o, struct err *e);
+int mod3_material(struct object *o, uint32_t i, struct geo_material *out, struct arena *a, struct err *e);
+bool mod3_image_link(const struct object *o, uint32_t i, uint32_t *link, uint32_t *image);
+/* What the library has for material i, and its number there; NULL, -1: nothing. */
+const struct mrl3_material *mod3_library_material(const struct mod3 *m, uint32_t i, int64_t *number);
+bool mod3_texture_found(const struct object *o, uint32_t texture);
 
 /* ---- places: absolute offsets in the entry ----------------------------------------------------------------------- */
 
@@ -186,10 +206,11 @@ int mod3_mesh_sound(const struct object *o, uint32_t mesh, struct err *e);
 int mod3_geometry(struct object *o, uint32_t mesh, struct mod3_window *win, struct geo_mesh *out, struct arena *a,
 		  struct err *e);
 int mod3_verify(struct object *o, struct err *e);
+/* A stored normal with length 1; 0 stays 0. */
+void mod3_normal(const uint8_t *stored, float out[3]);
 
 /* ---- writing records (mod3_edit.c) ------------------------------------------------------------------------------- */
 
-int mod3_doc_tree(struct object *o, unsigned kind, uint32_t index, struct ynode *root, struct err *e);
 int mod3_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
 		 unsigned n, struct err *e);
 int mod3_check(struct object *o, struct err *e);

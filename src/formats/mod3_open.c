@@ -367,17 +367,7 @@ static int find_runs(struct object *o, uint32_t *nbad, struct err *e)
 	return 0;
 }
 
-/* ---- materials ---- */
-
-static int read_materials(struct object *o, struct err *e)
-{
-	struct mod3 *m = o->priv;
-	const struct mod3_table *t = &m->table[MOD3_MATERIALS];
-
-	if (!t->n)
-		return 0;
-	return object_read(o, &o->arena, t->at, t->size, names[MOD3_MATERIALS], &m->material_raw, e);
-}
+/* ---- all of it ---- */
 
 int mod3_open(struct object *o, struct err *e)
 {
@@ -396,7 +386,7 @@ int mod3_open(struct object *o, struct err *e)
 	o->variant = &mod3_variant;
 	rc = place_tables(o, e);
 	rc = rc ? rc : read_bones(o, e);
-	rc = rc ? rc : read_materials(o, e);
+	rc = rc ? rc : mod3_read_materials(o, e);
 	rc = rc ? rc : read_meshes(o, e);
 	rc = rc ? rc : check_meshes(o, &nbad);
 	return rc ? rc : find_runs(o, &nbad, e);
