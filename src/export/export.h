@@ -7,9 +7,9 @@
 #include "format.h"
 #include "geo.h"
 
-/* Wavefront OBJ of mesh `number`; of_part[k]: material of m->parts[k], with a NULL name for none. */
+/* Wavefront OBJ of mesh `number`, or MESH_WHOLE; of_part[k]: material of m->parts[k], with a NULL name for none. */
 void obj_write(struct buf *out, const struct geo_mesh *m, uint32_t number, const struct geo_material *of_part);
-/* MTL of n materials, in order of first use, each name once; image -1: no map_Kd. */
+/* MTL of n materials, in that order, each name once; image -1: no map_Kd, unless there is a `map`. */
 void mtl_write(struct buf *out, const struct geo_material *v, uint32_t n);
 /* meshes/N.weights.yaml: one line per vertex. */
 void weights_write(struct buf *out, const struct geo_mesh *m);

@@ -40,6 +40,16 @@ static char *put_floats(char *p, const float *v, unsigned n)
 	return p;
 }
 
+/* Numbers over 2^bits. */
+static char *put_fixed(char *p, const int64_t *v, unsigned n, unsigned bits)
+{
+	for (unsigned i = 0; i < n; i++) {
+		*p++ = ' ';
+		p += num_fixed(p, v[i], bits);
+	}
+	return p;
+}
+
 /* A line of text, number and tail, nothing between them. */
 static void put_numbered(struct buf *out, const char *text, uint32_t number, const char *tail)
 {
@@ -69,6 +79,40 @@ static const struct geo_stream *find_stream(const struct geo_mesh *m, enum geo_a
 		if (m->streams[i].attr == attr)
 			return &m->streams[i];
 	return NULL;
+}
+
+static void put_fixed_positions(struct buf *out, const struct geo_mesh *m)
+{
+	const struct geo_stream *colour = find_stream(m, GEO_COLOUR);
+
+	for (uint32_t i = 0; i < m->nvertices; i++) {
+		const int64_t *rgb = colour ? colour->fixed + (size_t)i * colour->comps : NULL;
+		char *p = line_begin(out);
+
+		if (!p)
+			return;
+		*p++ = 'v';
+		p = put_fixed(p, m->fixed[i], 3, m->fixed_bits);
+		if (rgb && *rgb != GEO_NO_FIXED)
+			p = put_fixed(p, rgb, 3, m->fixed_bits);
+		line_end(out, p);
+	}
+}
+
+/* The values of a stream from the first of each vector on; UV are turned bottom-up. */
+static void put_fixed_stream(struct buf *out, const char *key, const struct geo_stream *s, unsigned bits)
+{
+	for (uint32_t i = 0; s && i < s->count; i++) {
+		const int64_t *v = s->fixed + (size_t)i * s->comps;
+		int64_t bottom_up[2] = { v[0], ((int64_t)1 << bits) - v[1] };
+		char *p = line_begin(out);
+
+		if (!p)
+			return;
+		p = put_text(p, key);
+		p = s->attr == GEO_UV ? put_fixed(p, bottom_up, 2, bits) : put_fixed(p, v, 3, bits);
+		line_end(out, p);
+	}
 }
 
 static void put_positions(struct buf *out, const struct geo_mesh *m)
@@ -146,7 +190,7 @@ static char *put_corner(char *p, uint32_t vertex, uint32_t uv, uint32_t normal)
 static void put_faces(struct buf *out, const struct geo_mesh *m, const struct geo_part *part)
 {
 	const struct geo_stream *uv = find_stream(m, GEO_UV), *normal = find_stream(m, GEO_NORMAL);
-	uint32_t i, k;
+	uint32_t i, k, most = m->quad ? 4 : 3;
 
 	for (i = part->first_face; i < part->first_face + part->nfaces; i++) {
 		char *p = line_begin(out);
@@ -154,9 +198,12 @@ static void put_faces(struct buf *out, const struct geo_mesh *m, const struct ge
 		if (!p)
 			return;
 		*p++ = 'f';
-		for (k = 0; k < 3; k++) {
-			uint32_t v = m->face[i][k];
-			size_t corner = (size_t)i * 3 + k;
+		for (k = 0; k < most; k++) {
+			uint32_t v = m->quad ? m->quad[i][k] : m->face[i][k];
+			size_t corner = (size_t)i * most + k;
+
+			if (v == GEO_NONE)
+				break;
 
 			p = put_corner(p, v, corner_value(uv, corner, v), corner_value(normal, corner, v));
 		}
@@ -164,19 +211,41 @@ static void put_faces(struct buf *out, const struct geo_mesh *m, const struct ge
 	}
 }
 
+static void put_values(struct buf *out, const struct geo_mesh *m)
+{
+	const struct geo_stream *uv = find_stream(m, GEO_UV), *normal = find_stream(m, GEO_NORMAL);
+
+	if (m->fixed_bits) {
+		put_fixed_positions(out, m);
+		put_fixed_stream(out, "vt", uv, m->fixed_bits);
+		put_fixed_stream(out, "vn", normal, m->fixed_bits);
+	} else {
+		put_positions(out, m);
+		put_uvs(out, uv);
+		put_normals(out, normal);
+	}
+}
+
 void obj_write(struct buf *out, const struct geo_mesh *m, uint32_t number, const struct geo_material *of_part)
 {
+	const char *object = NULL;
 	unsigned k;
 
-	put_numbered(out, "mtllib ", number, ".mtl");
-	put_numbered(out, "o mesh_", number, "");
-	put_positions(out, m);
-	put_uvs(out, find_stream(m, GEO_UV));
-	put_normals(out, find_stream(m, GEO_NORMAL));
+	if (number == MESH_WHOLE)
+		buf_str(out, "mtllib model.mtl\n");
+	else
+		put_numbered(out, "mtllib ", number, ".mtl");
+	if (!m->objects)
+		put_numbered(out, "o mesh_", number, "");
+	put_values(out, m);
 	for (k = 0; k < m->nparts && !out->bad; k++) {
+		if (m->objects && m->parts[k].object && m->parts[k].object != object)
+			put_named(out, "o ", m->parts[k].object);
+		object = m->parts[k].object;
 		if (!m->parts[k].nfaces)
 			continue;
-		put_numbered(out, "g group_", k, "");
+		if (!m->objects)
+			put_numbered(out, "g group_", k, "");
 		if (of_part[k].name)
 			put_named(out, "usemtl ", of_part[k].name);
 		put_faces(out, m, &m->parts[k]);
@@ -202,23 +271,34 @@ static int by_name(const void *a, const void *b)
 	return order ? order : by_place(a, b);
 }
 
-static void put_material(struct buf *out, const struct geo_material *m)
+static void put_colour(struct buf *out, const float colour[4])
 {
-	char *p;
+	char *p = line_begin(out);
 
-	put_named(out, "newmtl ", m->name);
-	p = line_begin(out);
 	if (!p)
 		return;
 	p = put_text(p, "Kd");
-	line_end(out, put_floats(p, m->colour, 3));
+	line_end(out, put_floats(p, colour, 3));
 	p = line_begin(out);
-	if (p && m->colour[3] < 1) {
+	if (p && colour[3] < 1) {
 		*p++ = 'd';
-		line_end(out, put_floats(p, &m->colour[3], 1));
+		line_end(out, put_floats(p, &colour[3], 1));
 	}
-	if (m->image >= 0)
+}
+
+static void put_material(struct buf *out, const struct geo_material *m)
+{
+	put_named(out, "newmtl ", m->name);
+	if (m->head)
+		buf_str(out, m->head);
+	else
+		put_colour(out, m->colour);
+	if (m->map)
+		put_named(out, "map_Kd ", m->map);
+	else if (m->image >= 0)
 		put_numbered(out, "map_Kd ../textures/", (uint32_t)m->image, ".png");
+	if (m->tail)
+		buf_str(out, m->tail);
 }
 
 void mtl_write(struct buf *out, const struct geo_material *v, uint32_t n)

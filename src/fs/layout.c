@@ -396,9 +396,8 @@ static bool mate_has(const struct unit *mate, unsigned kind, unsigned arg)
 
 struct gap_list { struct unit *u; struct list *l; uint32_t cap; };
 
-static int add_gap(void *ctx, uint64_t at, uint64_t size)
+static int add_named(struct gap_list *g, uint64_t at, uint64_t size, const char *name)
 {
-	struct gap_list *g = ctx;
 	struct unit *u = g->u;
 
 	if (u->ngaps == g->cap) {
@@ -411,14 +410,24 @@ static int add_gap(void *ctx, uint64_t at, uint64_t size)
 		g->cap = cap;
 	}
 	u->gaps[u->ngaps] = (struct gap){ at, size };
+	strcpy(u->gaps[u->ngaps].name, name);
 	add_sized(g->l, LEAF_DIR_RAW, LEAF_GAP, 0, u->ngaps++, size);
 	return 0;
+}
+
+static int add_gap(void *ctx, uint64_t at, uint64_t size)
+{
+	char name[PART_NAME_MAX];
+
+	snprintf(name, sizeof name, "gap-%08" PRIx64, at);
+	return add_named(ctx, at, size, name);
 }
 
 static int add_raw(struct list *l, struct unit *u, struct object *o, struct err *e)
 {
 	struct gap_list gaps = { u, l, 0 };
-	int rc;
+	struct chunk c;
+	int rc = 0;
 
 	if (!begin_dir(l, LEAF_DIR_RAW))
 		return 0;
@@ -428,7 +437,9 @@ static int add_raw(struct list *l, struct unit *u, struct object *o, struct err 
 	for (unsigned s = 0; s < o->variant->nsections; s++)
 		if (object_section(o, s).size)
 			add_sized(l, LEAF_DIR_RAW, LEAF_SECTION_RAW, s, 0, object_section(o, s).size);
-	rc = object_gaps(o, add_gap, &gaps, e);
+	for (uint32_t i = 0; object_chunk(o, i, &c) && !rc; i++)
+		rc = c.name[0] ? add_named(&gaps, c.at, c.size, c.name) : 0;
+	rc = rc ? rc : object_gaps(o, add_gap, &gaps, e);
 	return rc == -ENOMEM ? err_nomem(e) : rc;
 }
 
@@ -540,14 +551,6 @@ static void doc_name(const struct unit *u, const struct leaf *l, struct name *to
 	add_text(to, ".yaml");
 }
 
-static void gap_name(const struct gap *g, struct name *to)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "gap-%08" PRIx64 ".bin", g->at);
-	add_text(to, text);
-}
-
 /* "12" and what follows; a mesh that is all of the model is "model". */
 static void numbered_name(const struct leaf *l, const char *rest, struct name *to)
 {
@@ -573,7 +576,7 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	case LEAF_FILE: own_name(u, l->arg, l->index, &to); break;
 	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, u->format->ext); break;
 	case LEAF_SECTION_RAW: add_text(&to, u->variant->sections[l->arg].name); add_text(&to, ".bin"); break;
-	case LEAF_GAP: gap_name(&u->gaps[l->index], &to); break;
+	case LEAF_GAP: add_text(&to, u->gaps[l->index].name); add_text(&to, ".bin"); break;
 	default: add_text(&to, ERRORS_NAME);
 	}
 }

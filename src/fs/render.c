@@ -71,6 +71,33 @@ static int32_t known_image(const struct unit *u, int32_t image)
 	return -1;
 }
 
+/* A material, with the picture as the file at hand names it. */
+static int find_material(struct job *j, struct object *o, uint32_t i, struct arena *a, struct geo_material *out,
+			 struct err *e)
+{
+	int rc = o->format->model->material(o, i, out, a, e);
+	bool whole = j->l->index == MESH_WHOLE;
+
+	out->image = whole ? -1 : known_image(j->u, out->image);
+	if (!whole)
+		out->map = NULL;
+	return rc;
+}
+
+/* The materials of the MTL, where the mesh says which; else those of its parts. */
+static int listed_materials(struct job *j, struct object *o, const struct geo_mesh *m, struct arena *a,
+			    struct geo_material **out, struct err *e)
+{
+	int rc = 0;
+
+	*out = arena_alloc(a, (size_t)m->nmaterials + 1, sizeof **out);
+	if (!*out)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < m->nmaterials && !rc; i++)
+		rc = find_material(j, o, m->materials[i], a, &(*out)[i], e);
+	return rc;
+}
+
 /* The material of every part that has faces; the others' stay nameless. */
 static int part_materials(struct job *j, struct object *o, const struct geo_mesh *m, struct arena *a,
 			  struct geo_material **out, struct err *e)
@@ -84,8 +111,7 @@ static int part_materials(struct job *j, struct object *o, const struct geo_mesh
 		v[i].image = -1;
 		if (m->parts[i].material < 0 || !m->parts[i].nfaces || !o->format->model->material)
 			continue;
-		rc = o->format->model->material(o, (uint32_t)m->parts[i].material, &v[i], a, e);
-		v[i].image = known_image(j->u, v[i].image);
+		rc = find_material(j, o, (uint32_t)m->parts[i].material, a, &v[i], e);
 	}
 	*out = v;
 	return rc;
@@ -97,14 +123,17 @@ static int render_mesh(struct job *j, struct object *o, struct buf *out, struct 
 	struct geo_mesh m = { 0 };
 	struct geo_material *materials = NULL;
 	int rc = o->format->model->mesh(o, j->l->index, &m, &a, e);
+	bool listed = j->l->kind == LEAF_MTL && m.materials;
 
-	if (!rc && j->l->kind != LEAF_WEIGHTS)
+	if (!rc && listed)
+		rc = listed_materials(j, o, &m, &a, &materials, e);
+	else if (!rc && j->l->kind != LEAF_WEIGHTS)
 		rc = part_materials(j, o, &m, &a, &materials, e);
 	if (!rc) {
 		if (j->l->kind == LEAF_OBJ)
 			obj_write(out, &m, j->l->index, materials);
 		else if (j->l->kind == LEAF_MTL)
-			mtl_write(out, materials, m.nparts);
+			mtl_write(out, materials, listed ? m.nmaterials : m.nparts);
 		else
 			weights_write(out, &m);
 	}

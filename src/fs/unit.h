@@ -56,7 +56,8 @@ static inline bool leaf_is_bytes(const struct leaf *l)
 /* Picture `number` of a model is `image` of another unit. */
 struct picture { uint32_t number, unit, image; };
 
-struct gap { uint64_t at, size; };
+/* Bytes of the entry that no section is: a chunk, or what nothing claims. */
+struct gap { uint64_t at, size; char name[PART_NAME_MAX]; };
 
 /* A line of errors.txt. */
 struct note {

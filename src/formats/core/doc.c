@@ -64,6 +64,12 @@ void doc_text(struct doc *d, const char *key, unsigned style, const char *fmt, .
 	d->ops->text(d, key, text, style);
 }
 
+void doc_long_text(struct doc *d, const char *key, unsigned style, const char *text)
+{
+	if (d->ops->text)
+		d->ops->text(d, key, text, style);
+}
+
 void doc_list(struct doc *d, const char *key, uint32_t n)
 {
 	if (d->ops->list)

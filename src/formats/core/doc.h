@@ -51,6 +51,8 @@ void doc_rows(struct doc *d, const char *key, const struct record *r, bool be, c
 	      struct source *src, uint64_t at, unsigned style);
 /* A value that is not stored as such; fmt gives the YAML text of it. */
 void doc_text(struct doc *d, const char *key, unsigned style, const char *fmt, ...) PRINTF(4, 5);
+/* The same of any length. */
+void doc_long_text(struct doc *d, const char *key, unsigned style, const char *text);
 /* A list of n mappings: doc_item() before each, doc_end() behind the last. key NULL: the document is the list.
  * n 0 prints `key: []` and is ended too. */
 void doc_list(struct doc *d, const char *key, uint32_t n);

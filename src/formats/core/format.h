@@ -188,7 +188,9 @@ struct source *object_part(const struct object *o, unsigned part);     /* src or
 /* n bytes of the entry, in arena a. what names them in messages. */
 int object_read(const struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, const uint8_t **out,
 		struct err *e);
-/* Runs of bytes that no section claims: 16 or more, or not all zero. fn gets each in order. */
+/* model_ops.chunk; false for formats that have none. */
+bool object_chunk(const struct object *o, uint32_t i, struct chunk *out);
+/* Runs of bytes that no section or chunk claims: 16 or more, or not all zero. fn gets each in order. */
 int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64_t size), void *ctx, struct err *e);
 /* Calls fn for the records of a section, read in pieces; stops at the first result that is not 0 and returns it. */
 int object_section_records(struct object *o, unsigned s,

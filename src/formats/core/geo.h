@@ -9,6 +9,7 @@
 #include "base.h"
 
 #define GEO_NONE 0xffffffffu
+#define GEO_NO_FIXED INT64_MIN
 
 enum geo_attr { GEO_NORMAL, GEO_UV, GEO_COLOUR };
 
@@ -19,7 +20,7 @@ struct geo_stream {
 	uint8_t attr, comps;
 	uint32_t count;
 	float *v;                              /* count * comps; UV top-down as stored, colours 0..1 */
-	int64_t *fixed;                        /* in its place where the mesh has fixed_bits */
+	int64_t *fixed;                        /* in its place where the mesh has fixed_bits; no colour: GEO_NO_FIXED */
 	uint32_t *corner;
 };
 
@@ -141,7 +142,7 @@ struct geo_material {
 	/* Lines of the MTL of the format's own, each with its end; NULL: none. */
 	const char *head;                      /* before map_Kd, in the place of Kd and d */
 	const char *tail;                      /* behind it */
-	const char *map;                       /* map_Kd of model.mtl, in the place of the picture's path; NULL: none */
+	const char *map;                       /* what map_Kd says in model.mtl; NULL: there is none */
 };
 
 struct geo_image {

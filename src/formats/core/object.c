@@ -255,26 +255,55 @@ static int report_gap(const struct object *o, uint64_t at, uint64_t end, int (*f
 	return fn(ctx, at, end - at);
 }
 
+/* What is claimed of the entry itself: sections that have bytes, and chunks with their heads. v NULL: only counts. */
+static size_t list_claims(const struct object *o, struct span *v)
+{
+	size_t n = 0;
+	struct chunk c;
+
+	for (unsigned i = 0; i < o->variant->nsections; i++) {
+		struct span span = object_section(o, i);
+
+		if (span.part || !span.size)
+			continue;
+		if (v)
+			v[n] = span;
+		n++;
+	}
+	for (uint32_t i = 0; object_chunk(o, i, &c); i++, n++)
+		if (v)
+			v[n] = (struct span){ c.at - c.head, c.head + c.size, 0 };
+	return n;
+}
+
+bool object_chunk(const struct object *o, uint32_t i, struct chunk *out)
+{
+	const struct model_ops *m = o->format->model;
+
+	return o->variant && m && m->chunk && m->chunk(o, i, out);
+}
+
 int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64_t size), void *ctx, struct err *e)
 {
-	unsigned n = o->variant ? o->variant->nsections : 0, used = 0;
-	struct span v[32];
+	size_t n = o->variant ? list_claims(o, NULL) : 0;
+	struct span *v = malloc((n + 1) * sizeof *v);
 	uint64_t at = 0;
-	int rc = 0;
+	int rc = v ? 0 : err_nomem(e);
 
-	if (!n)
-		return 0;
-	for (unsigned i = 0; i < n && used < ARRAY_LEN(v); i++) {
-		v[used] = object_section(o, i);
-		used += v[used].size && !v[used].part;
+	if (rc || !o->variant || !o->variant->nsections) {
+		free(v);
+		return rc;
 	}
-	qsort(v, used, sizeof *v, by_place);
-	for (unsigned i = 0; i < used && !rc; i++) {
+	list_claims(o, v);
+	qsort(v, n, sizeof *v, by_place);
+	for (size_t i = 0; i < n && !rc; i++) {
 		rc = report_gap(o, at, v[i].at, fn, ctx, e);
 		if (v[i].at + v[i].size > at)
 			at = v[i].at + v[i].size;
 	}
-	return rc ? rc : report_gap(o, at, o->src->size, fn, ctx, e);
+	rc = rc ? rc : report_gap(o, at, o->src->size, fn, ctx, e);
+	free(v);
+	return rc;
 }
 
 /* ---- containers ---- */
