@@ -10,6 +10,7 @@
 #define JOM_CHUNK_HEAD 8u                      /* tag and size, before the data of a chunk */
 #define JOM_NAME 16u                           /* char[16]; 15 of them are text */
 #define JOM_SIZE_MOST ((uint64_t)64 << 20)     /* bytes of a model that is read */
+#define JOM_CHUNKS_MOST 65536u
 #define JOM_MOST 65535u                        /* points, polygons, materials: their numbers have 16 bits */
 #define JOM_BONES_MOST 32u
 #define JOM_NO_GROUP 0xffffu
@@ -175,6 +176,8 @@ struct jom_shown {
 	uint32_t *line;                        /* of every point of PNTS: number of its v line from 0; GEO_NONE */
 };
 int jom_mesh_shown(const struct jom_model *m, uint32_t mesh, struct jom_shown *out, struct arena *a, struct err *e);
+/* For how many of its polygons a chunk has `each` bytes: the first ones, as they ascend. */
+uint32_t jom_rows_shown(const struct jom_model *m, const struct jom_shown *s, enum jom_tag tag, uint32_t each);
 
 int jom_open(struct object *o, struct err *e);
 /* Finds the pictures of TEXT: in TIMG, or in files; jom_texture.c. */

@@ -45,8 +45,8 @@ static int count_chunks(const struct object *o, struct jom_model *m, struct err 
 		w.at += JOM_CHUNK_HEAD + (uint64_t)w.size;
 		if (is_end(&w))
 			break;
-		if (m->nchunks == LIMIT_ENTRIES)
-			return err_at(e, EFBIG, o->src, w.at, "chunk", "more than %u of them", LIMIT_ENTRIES);
+		if (m->nchunks == JOM_CHUNKS_MOST)
+			return err_at(e, EFBIG, o->src, w.at, "chunk", "more than %u of them", JOM_CHUNKS_MOST);
 	}
 	m->end = w.at;
 	return 0;
