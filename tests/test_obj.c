@@ -156,7 +156,7 @@ static void test_empty_mesh(void **state)
 	struct geo_mesh m = { .parts = &part, .nparts = 1 };
 
 	(void)state;
-	assert_obj(&m, 4294967295u, &material, "mtllib 4294967295.mtl\no mesh_4294967295\n");
+	assert_obj(&m, 4294967294u, &material, "mtllib 4294967294.mtl\no mesh_4294967294\n");
 }
 
 /* Names have no bound; everything else in a line does. */
@@ -182,7 +182,57 @@ static void test_long_name(void **state)
 	free(want);
 }
 
+/* ---- fixed point, quads, named objects ---- */
+
+static int64_t fixed_square[4][3] = { { 0, 0, 0 }, { 65536, 1, 0 }, { INT64_C(2147483648), -32768, 0 }, { 0, 0, -1 } };
+
+static void test_fixed_quads(void **state)
+{
+	int64_t uv[] = { 0, 0, 65536, 49152 }, normal[] = { 0, 0, -65536 };
+	int64_t colour[] = { 65536, 0, 32768, GEO_NO_FIXED, 0, 0, 1, 2, 3, 4, 5, 6 };
+	uint32_t uv_corner[] = { 0, 1, 1, 0, GEO_NONE, GEO_NONE, GEO_NONE, GEO_NONE };
+	uint32_t normal_corner[] = { 0, GEO_NONE, 0, 7, 0, 0, 0, GEO_NONE };
+	uint32_t quad[2][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, GEO_NONE } };
+	struct geo_stream streams[] = {
+		{ .attr = GEO_UV, .comps = 2, .count = 2, .fixed = uv, .corner = uv_corner },
+		{ .attr = GEO_NORMAL, .comps = 3, .count = 1, .fixed = normal, .corner = normal_corner },
+		{ .attr = GEO_COLOUR, .comps = 3, .count = 4, .fixed = colour },
+	};
+	const char *first = "FIRST", *second = "SECOND";
+	struct geo_part parts[] = {
+		{ .nfaces = 1, .object = first }, { .first_face = 1, .object = first },
+		{ .first_face = 1, .object = second }, { .first_face = 1, .nfaces = 1 },
+	};
+	struct geo_material of_part[] = { { .name = "a" }, { .name = "b" }, { .name = NULL }, { .name = "a" } };
+	struct geo_mesh m = {
+		.nvertices = 4, .nfaces = 2, .fixed_bits = 16, .fixed = fixed_square, .quad = quad, .parts = parts,
+		.nparts = 4, .streams = streams, .nstreams = 3, .objects = true,
+	};
+
+	(void)state;
+	assert_obj(&m, MESH_WHOLE, of_part,
+		   "mtllib model.mtl\nv 0.0 0.0 0.0 1.0 0.0 0.5\nv 1.0 0.0000152587890625 0.0\n"
+		   "v 32768.0 -0.5 0.0 0.0000152587890625 0.000030517578125 0.0000457763671875\n"
+		   "v 0.0 0.0 -0.0000152587890625 0.00006103515625 0.0000762939453125 0.000091552734375\n"
+		   "vt 0.0 1.0\nvt 1.0 0.25\nvn 0.0 0.0 -1.0\n"
+		   "o FIRST\nusemtl a\nf 1/1/1 2/2 3/2/1 4/1\no SECOND\nusemtl a\nf 4//1 3//1 2//1\n");
+}
+
 /* ---- MTL ---- */
+
+static void test_mtl_lines_of_a_format(void **state)
+{
+	const struct geo_material v[] = {
+		{ .name = "a", .image = 2, .head = "Kd 0 0 0\nNs 1\n", .tail = "x 1\ny 2\n" },
+		{ .name = "b", .image = -1, .colour = { 1, 1, 1, 1 }, .map = "WALL.BIN" },
+	};
+	struct buf out = { 0 };
+
+	(void)state;
+	mtl_write(&out, v, ARRAY_LEN(v));
+	assert_text(&out, "newmtl a\nKd 0 0 0\nNs 1\nmap_Kd ../textures/2.png\nx 1\ny 2\n"
+		    "newmtl b\nKd 1 1 1\nmap_Kd WALL.BIN\n");
+}
 
 static void test_mtl(void **state)
 {
@@ -357,6 +407,8 @@ int main(void)
 		cmocka_unit_test(test_values_without_a_number),
 		cmocka_unit_test(test_empty_mesh),
 		cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_fixed_quads),
+		cmocka_unit_test(test_mtl_lines_of_a_format),
 		cmocka_unit_test(test_mtl),
 		cmocka_unit_test(test_mtl_of_none),
 		cmocka_unit_test(test_weights),

@@ -24,8 +24,9 @@ static const struct record *const records[] = {
 	&jom_root_record, &jom_angles_record, NULL
 };
 static const struct variant variants[] = {
-	{ "1", "A header, then chunks of records, which need no alignment; one tagged END closes it", sections,
-	  ARRAY_LEN(sections), records },
+	{ "1", "A header, then chunks: a tag of 4 letters, the size of the data and the data, which begin with a u32 "
+	  "count where records follow. One tagged END closes it. The data are `raw/TAG.bin`, of a repeated tag "
+	  "`raw/TAG~2.bin`", sections, ARRAY_LEN(sections), records },
 };
 
 static int probe(struct probe *p)
@@ -100,7 +101,8 @@ static const struct model_ops ops = {
 const struct format fmt_jom = {
 	.name = "jom", .title = "Jo Engine model for the Sega Saturn", .ext = "jom",
 	.doc = "Points, quads and triangles in fixed point, materials, groups, bones and animations. The y axis points "
-	       "down and the z axis forward.",
+	       "down and the z axis forward. A fixed number is 65536 times what it means, an angle has 65536 units to "
+	       "the circle and is shown in degrees.",
 	.be = true, .role = ROLE_MODEL, .probe = probe, .variants = variants, .nvariants = ARRAY_LEN(variants),
 	.docs = 1u << DOC_HEADER | 1u << DOC_MESH | 1u << DOC_IMAGE | 1u << DOC_SKELETON | 1u << DOC_CLIP,
 	.own = own, .nown = ARRAY_LEN(own), .whole_obj = true, .strict = true, .model = &ops,
