@@ -77,10 +77,14 @@ static bool chunk(const struct object *o, uint32_t i, struct chunk *out)
 	return true;
 }
 
-/* A mesh always has its OBJ; a texture a PNG when its picture was found. */
+/* A mesh always has its OBJ; a texture a PNG when its picture was found; a skeleton may have no bones. */
 static bool has(const struct object *o, unsigned part, uint32_t i)
 {
-	return part != PART_IMAGE || jom_of(o)->textures[i].source != JOM_MISSING;
+	const struct jom_model *m = jom_of(o);
+
+	if (part == PART_IMAGE)
+		return m->textures[i].source != JOM_MISSING;
+	return part != PART_BONE || m->table[JOM_BONE].there;
 }
 
 static void part_name(const struct object *o, unsigned part, uint32_t i, char name[PART_NAME_MAX])

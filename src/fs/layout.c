@@ -450,7 +450,8 @@ static void add_top(struct list *l, const struct object *o)
 
 	add_documents(l, o);
 	add_own(l, o, LEAF_TOP, PART_OBJECT, 0);
-	if (f->docs & 1u << DOC_SKELETON && (f->role != ROLE_MODEL || object_count(o, PART_BONE)))
+	if (f->docs & 1u << DOC_SKELETON && (f->role != ROLE_MODEL || object_count(o, PART_BONE) ||
+					     (f->model->has && f->model->has(o, PART_BONE, 0))))
 		add(l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
 	add_dir(l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
 	if (f->whole_obj) {

@@ -83,12 +83,17 @@ struct leaf_numbers {
 	struct renumber r;                     /* first */
 	uint32_t was_kids, was_leaves;
 	const struct leaf *was;
+	const struct gap *was_gaps;
 };
 
-static bool same_leaf(const struct leaf *a, const struct leaf *b)
+/* Chunks and gaps are known by their names: their numbers change when one is added before them. */
+static bool same_leaf(const struct leaf_numbers *k, const struct leaf *was, const struct leaf *now)
 {
-	return a->kind == b->kind && a->arg == b->arg && a->role == b->role && a->dir == b->dir &&
-	       (a->kind == LEAF_DIR || a->index == b->index);
+	if (was->kind != now->kind || was->arg != now->arg || was->role != now->role || was->dir != now->dir)
+		return false;
+	if (was->kind == LEAF_GAP)
+		return !strcmp(k->was_gaps[was->index].name, k->r.unit->gaps[now->index].name);
+	return was->kind == LEAF_DIR || was->index == now->index;
 }
 
 static uint32_t new_local(const struct renumber *r, uint32_t local)
@@ -101,7 +106,7 @@ static uint32_t new_local(const struct renumber *r, uint32_t local)
 		return local <= u->nkids ? local : UINT32_MAX;
 	l = &k->was[local - k->was_kids - 1];
 	for (uint32_t i = 0; i < u->nleaves; i++)
-		if (same_leaf(l, &u->leaves[i]))
+		if (same_leaf(k, l, &u->leaves[i]))
 			return u->nkids + 1 + i;
 	return UINT32_MAX;
 }
@@ -113,7 +118,7 @@ static bool same_leaves(const struct leaf_numbers *k)
 	if (k->was_kids != u->nkids || k->was_leaves != u->nleaves)
 		return false;
 	for (uint32_t i = 0; i < u->nleaves; i++)
-		if (!same_leaf(&k->was[i], &u->leaves[i]))
+		if (!same_leaf(k, &k->was[i], &u->leaves[i]))
 			return false;
 	return true;
 }
@@ -136,7 +141,7 @@ static int keep_numbers(struct tree *t, const struct leaf_numbers *k)
 	for (uint32_t i = 0; i < u->nleaves; i++) {
 		uint32_t tries = k->was_leaves;
 
-		for (; tries && !same_leaf(&k->was[at], &u->leaves[i]); tries--)
+		for (; tries && !same_leaf(k, &k->was[at], &u->leaves[i]); tries--)
 			at = at + 1 < k->was_leaves ? at + 1 : 0;
 		now[u->nkids + i] = !tries ? ++high : old ? old[k->was_kids + at] : k->was_kids + at + 1;
 	}
@@ -375,7 +380,7 @@ static int refresh_written(struct refresh *r, struct unit *u)
 /* Leaves and notes of damage, made anew. After an error the unit is to be forgotten. */
 static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, struct object *o)
 {
-	struct leaf_numbers k = { { u, new_local }, was_kids, u->nleaves, u->leaves };
+	struct leaf_numbers k = { { u, new_local }, was_kids, u->nleaves, u->leaves, u->gaps };
 	struct gap *gaps = u->gaps;
 	int rc;
 
@@ -438,7 +443,7 @@ static uint32_t no_local(const struct renumber *r, uint32_t local)
 /* What cannot be read any more is read when somebody looks the next time; nothing of what was known is true then. */
 static void forget_unit(struct refresh *r, struct unit *u)
 {
-	struct leaf_numbers k = { { u, no_local }, u->nkids, u->nleaves, u->leaves };
+	struct leaf_numbers k = { { u, no_local }, u->nkids, u->nleaves, u->leaves, u->gaps };
 
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (u->kids[i].unit)

@@ -238,8 +238,9 @@ struct model_ops {
 	int (*form)(struct object *, uint32_t mesh, struct geo_form *out, struct arena *, struct err *);
 	int (*material)(struct object *, uint32_t i, struct geo_material *out, struct arena *, struct err *);
 	int (*image)(struct object *, uint32_t i, struct geo_image *out, struct arena *, struct err *);
-	/* Whether a part has its usual file at all (a mesh its OBJ, an image its PNG), and whether that can be written;
-	 * from the tables. NULL: yes, and as the hooks for writing tell. */
+	/* Whether a part has its usual file at all (a mesh its OBJ, an image its PNG; PART_BONE, of a model without
+	 * bones: skeleton.yaml), and whether that can be written; from the tables. NULL: yes, but no skeleton, and as
+	 * the hooks for writing tell. */
 	bool (*has)(const struct object *, unsigned part, uint32_t index);
 	bool (*can_put)(const struct object *, unsigned part, uint32_t index);
 	/* Link and image that picture `i` is, of objects whose pictures lie in other files: then PART_IMAGE counts
