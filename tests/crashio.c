@@ -305,7 +305,8 @@ static char *whole(const struct crashio *c, unsigned dir, const char *name)
 	return strdup(path);
 }
 
-static struct dir_op *add_dir_op(struct crashio *c, enum change change, int dirfd, const char *name, struct inode *inode)
+static struct dir_op *add_dir_op(struct crashio *c, enum change change, int dirfd, const char *name,
+				 struct inode *inode)
 {
 	unsigned dir = dir_of(c, dirfd);
 

@@ -1,4 +1,5 @@
-/* A disc that loses power: io_ops over the files of a directory and of those in it, which remember what has been synced.
+/* A disc that loses power: io_ops over the files of a directory and of those in it, which remember what has been
+ * synced.
  *
  * Every call is carried out on the real files and written down. From the step that is chosen on all calls fail, as if
  * the process were gone. What could be on the disc then is made in another directory: what was synced is there, and of

@@ -136,7 +136,9 @@ int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 		return rc;
 	rc = set_job(&job, 1, what, e);
 	if (!rc) {
-		job.part[0].f = (struct journal_file){ .path = "", .old_size = a->s.file->size, .new_size = plan->size };
+		job.part[0].f.path = "";
+		job.part[0].f.old_size = a->s.file->size;
+		job.part[0].f.new_size = plan->size;
 		job.part[0].plan = plan;
 		job.part[0].old = src_ref(a->s.file);
 		rc = open_member(&a->set, "", &job.member[0], e);

@@ -61,7 +61,9 @@ static int open_part(int root, int dir, const char *name, int flags, mode_t mode
 
 	if (fd < 0) {
 		rc = -errno;
-		return rc == -ENOTDIR && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode) ? -ELOOP : rc;
+		if (rc == -ENOTDIR && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode))
+			rc = -ELOOP;
+		return rc;
 	}
 	rc = same_device(root, fd);
 	if (!rc && (flags & (O_PATH | O_NOFOLLOW)) == O_PATH && !fstat(fd, &st) && S_ISLNK(st.st_mode))

@@ -57,7 +57,7 @@
 
 enum {
 	JOURNAL_RECORDED = 1,                  /* goes to the undo file */
-	JOURNAL_REWRITTEN = 2,                 /* of a file: .NAME.modelfs-new takes the name; a journal: it has one such */
+	JOURNAL_REWRITTEN = 2,                 /* of a file: .NAME.modelfs-new takes the name; a journal has one */
 	JOURNAL_RESTORED = 4,                  /* of a file: NAME.modelfs-undo.N takes the name */
 	JOURNAL_CUTS = 8,                      /* takes commits back: cuts the undo file */
 };

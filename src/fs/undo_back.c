@@ -170,8 +170,8 @@ static int add_file(struct way *w, const char *path, uint64_t commit, struct bac
 	rc = w->open(w->ctx, path, &now, &why);
 	if (rc) {
 		free(file->path);
-		return err_set(w->e, rc == -ENOENT ? ESTALE : -rc, "%s, which commit %llu changed, cannot be opened: %s",
-			       journal_subject(path), (unsigned long long)commit, why.text);
+		return err_set(w->e, rc == -ENOENT ? ESTALE : -rc, "%s, which commit %llu changed, cannot be opened: "
+			       "%s", journal_subject(path), (unsigned long long)commit, why.text);
 	}
 	fstat(src_file_fd(now), &file->was);
 	plan_init(&file->plan, now);
