@@ -374,7 +374,8 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 		return err_nomem(e);
 	a->want = opt->write;
 	a->set = (struct set){
-		.ops = &archive_set_ops, .noundo = opt->noundo, .spent = -1, .hold = opt->hold, .hold_ctx = opt->hold_ctx,
+		.ops = &archive_set_ops, .noundo = opt->noundo, .spent = -1,
+		.hold = opt->hold, .hold_ctx = opt->hold_ctx,
 		.place = { .io = opt->io ? opt->io : &io_system, .ctx = opt->io_ctx, .dir = -1 },
 	};
 	a->s.fd = -1;

@@ -100,6 +100,25 @@ int fileset_through(struct fileset *fs, const char *path, struct source *file, s
 
 /* ---- for writing ---- */
 
+/* The lock's file goes when nobody reads: then whoever has it open finds that it lost its name. */
+static void leave_folder(struct fileset *fs)
+{
+	const struct place *p = &fs->set.place;
+	int rc = -EAGAIN;
+
+	if (fs->lock < 0)
+		return;
+	for (unsigned i = 0; i < LET_GO_MS && rc == -EAGAIN; i++) {
+		rc = filelock_take(fs->lock, LOCK_BYTES, true, false);
+		if (rc == -EAGAIN)
+			nanosleep(&millisecond, NULL);
+	}
+	if (!rc || filelock_unknown(rc))
+		p->io->unlinkat(p->ctx, p->dir, LOCK_NAME);
+	place_close(p, fs->lock);
+	fs->lock = -1;
+}
+
 static void PRINTF(2, 3) give_up(struct fileset *fs, const char *fmt, ...)
 {
 	va_list ap;
@@ -107,8 +126,7 @@ static void PRINTF(2, 3) give_up(struct fileset *fs, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(fs->set.why, sizeof fs->set.why, fmt, ap);
 	va_end(ap);
-	place_close(&fs->set.place, fs->lock);
-	fs->lock = -1;
+	leave_folder(fs);
 }
 
 static bool has_name(const struct fileset *fs, int fd)
@@ -192,25 +210,6 @@ int fileset_lock(struct fileset *fs, struct err *e)
 void fileset_unlock(struct fileset *fs)
 {
 	filelock_drop(fs->lock, LOCK_BYTES);
-}
-
-/* The lock's file goes when nobody reads: then whoever has it open finds that it lost its name. */
-static void leave_folder(struct fileset *fs)
-{
-	const struct place *p = &fs->set.place;
-	int rc = -EAGAIN;
-
-	if (fs->lock < 0)
-		return;
-	for (unsigned i = 0; i < LET_GO_MS && rc == -EAGAIN; i++) {
-		rc = filelock_take(fs->lock, LOCK_BYTES, true, false);
-		if (rc == -EAGAIN)
-			nanosleep(&millisecond, NULL);
-	}
-	if (!rc)
-		p->io->unlinkat(p->ctx, p->dir, LOCK_NAME);
-	place_close(p, fs->lock);
-	fs->lock = -1;
 }
 
 /* ---- beside a writer ---- */
@@ -325,7 +324,8 @@ int fileset_open(int dirfd, const char *path, const struct fileset_options *opt,
 	if (!fs)
 		return err_nomem(e);
 	fs->set = (struct set){
-		.ops = &fileset_set_ops, .noundo = opt->noundo, .spent = -1, .hold = opt->hold, .hold_ctx = opt->hold_ctx,
+		.ops = &fileset_set_ops, .noundo = opt->noundo, .spent = -1,
+		.hold = opt->hold, .hold_ctx = opt->hold_ctx,
 		.place = { .io = opt->io ? opt->io : &io_system, .ctx = opt->io_ctx, .dir = -1 },
 	};
 	fs->lock = fs->read_lock = fs->pending.fd = -1;
