@@ -324,7 +324,8 @@ static void test_cost(void **state)
 			uint64_t written = crashio_written(c);
 
 			must_commit(fs, n, 700, (const char *[]){ "one", "two", "four" }[i]);
-			assert_int_equal(crashio_syncs(c) - syncs, 3 + n);     /* journal, directory, files, undo file */
+			/* journal, directory, undo file, the files */
+			assert_int_equal(crashio_syncs(c) - syncs, 3 + n);
 			assert_true(crashio_written(c) - written < 300 + 250 * n);
 			must_commit(fs, n, 700, "five!");
 		}
