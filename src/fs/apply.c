@@ -256,13 +256,13 @@ bool node_writable(struct tree *t, struct node n)
 	struct leaf l;
 	struct unit *u;
 
-	if (!t->writable || (!n.scratch && node_is_dir(n)))
+	if (!t->writable || n.host || (!n.scratch && node_is_dir(n)))
 		return false;
 	if (n.scratch || !node_leaf(n))
 		return true;
 	u = apply_owner(n, &l);
 	m = u ? u->format->model : NULL;
-	if (!u || !archive_writable(tree_file(t, u->file)->archive, NULL))
+	if (!u || !tree_file_writable(t, tree_file(t, u->file)))
 		return false;
 	switch (l.kind) {
 	case LEAF_MTL:

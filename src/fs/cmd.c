@@ -1,6 +1,7 @@
 /* What the subcommands share. */
 #include "cmd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unit.h"
+#include "folder.h"
 
 static void print_help(const struct command *self, FILE *f)
 {
@@ -66,8 +67,10 @@ struct tree *cmd_open(const struct command *self, const char *path)
 	struct err why = { 0 };
 	struct tree *t;
 
-	if (!tree_open(path, &opt, &t, &why))
+	if (!tree_open(path, &opt, &t, &why)) {
+		t->silent = true;
 		return t;
+	}
 	cmd_fail(self, path, &why);
 	return NULL;
 }
@@ -98,13 +101,18 @@ int cmd_write(const struct command *self, const void *p, size_t n)
 
 /* ---- places ---- */
 
+/* Numbers of nodes change with it only; units stay until the tree is closed. */
+static uint32_t gen_of(struct node n)
+{
+	return n.unit ? atomic_load_explicit(&n.unit->gen, memory_order_acquire) : 0;
+}
+
 int cmd_place_find(struct cmd_place *p)
 {
 	const char *slash;
 	int rc;
 
-	/* Numbers of nodes change with it only; units stay until the tree is closed. */
-	if (p->node.unit && atomic_load_explicit(&p->node.unit->gen, memory_order_acquire) == p->gen)
+	if (p->node.host || (p->node.unit && gen_of(p->node) == p->gen))
 		return 0;
 	slash = strrchr(p->path, '/');
 	rc = p->in ? cmd_place_lookup(p->in, slash ? slash + 1 : p->path, &p->node) :
@@ -112,7 +120,7 @@ int cmd_place_find(struct cmd_place *p)
 	if (rc)
 		p->node.unit = NULL;
 	else
-		p->gen = atomic_load(&p->node.unit->gen);
+		p->gen = gen_of(p->node);
 	return rc;
 }
 
@@ -120,8 +128,12 @@ int cmd_place_lookup(struct cmd_place *dir, const char *name, struct node *out)
 {
 	int rc = cmd_place_find(dir);
 
+	if (rc || name)
+		return rc ? rc : node_lookup(dir->t, dir->node, name, out);
 	*out = dir->node;
-	return rc || !name ? rc : node_lookup(dir->t, dir->node, name, out);
+	if (out->host)
+		host_ref(&dir->t->folder->hosts, out->host);
+	return 0;
 }
 
 int cmd_place_open(struct tree *t, const char *path, struct cmd_place *out)
@@ -133,14 +145,16 @@ int cmd_place_open(struct tree *t, const char *path, struct cmd_place *out)
 	tree_enter(t);
 	rc = node_resolve(t, path, &out->node);
 	if (!rc) {
-		out->gen = atomic_load(&out->node.unit->gen);
+		out->gen = gen_of(out->node);
 		node_path(t, out->node, &clean);
 		buf_char(&clean, 0);
 		rc = clean.bad ? -ENOMEM : 0;
 	}
 	tree_leave(t);
-	if (rc)
+	if (rc) {
 		buf_free(&clean);
+		node_put(t, out->node);
+	}
 	out->path = (char *)clean.p;
 	return rc;
 }
@@ -156,8 +170,21 @@ int cmd_place_below(struct cmd_place *dir, const char *name, struct cmd_place *o
 
 void cmd_place_free(struct cmd_place *p)
 {
+	if (p->t)
+		node_put(p->t, p->node);
+	p->node = (struct node){ 0 };
 	free(p->path);
 	p->path = NULL;
+}
+
+static char mark_of(unsigned type)
+{
+	switch (type) {
+	case DT_UNKNOWN:
+	case DT_REG: return ' ';
+	case DT_LNK: return '@';
+	default: return '=';
+	}
 }
 
 static int add_name(void *ctx, const struct node_entry *entry)
@@ -165,7 +192,7 @@ static int add_name(void *ctx, const struct node_entry *entry)
 	struct buf *names = ctx;
 
 	if (strcmp(entry->name, ERRORS_NAME)) {
-		buf_char(names, entry->dir ? '/' : ' ');
+		buf_char(names, entry->dir ? '/' : mark_of(entry->type));
 		buf_add(names, entry->name, strlen(entry->name) + 1);
 	}
 	return names->bad ? -ENOMEM : 0;
@@ -178,7 +205,7 @@ int cmd_names(struct cmd_place *dir, struct buf *names, struct err *e)
 
 	tree_enter(dir->t);
 	rc = cmd_place_find(dir);
-	if (!rc)
+	if (!rc && dir->node.unit)
 		rc = unit_fill(dir->t, dir->node.unit, &why);
 	if (!rc)
 		rc = node_list(dir->t, dir->node, 0, false, add_name, names);
@@ -193,7 +220,7 @@ bool cmd_damaged(struct cmd_place *dir)
 	struct buf lines = { 0 };
 	bool any;
 
-	if (dir->node.local)
+	if (dir->node.local || dir->node.host)
 		return false;                  /* only a unit's own directory has it */
 	tree_enter(dir->t);
 	if (!cmd_place_find(dir))
@@ -224,20 +251,21 @@ int cmd_read_open(struct cmd_place *dir, const char *name, struct cmd_reading *r
 	if (rc)
 		return err_set(e, -rc, "%s", strerror(-rc));
 	rc = node_open(dir->t, n, &r->h, e);
-	if (rc)
-		return rc;
-	node_attr(dir->t, n, false, &a);
-	r->mtime = a.mtime;
-	r->size = handle_size(r->h);
-	r->gen = atomic_load(&n.unit->gen);
-	return 0;
+	if (!rc) {
+		node_attr(dir->t, n, false, &a);
+		r->mtime = a.mtime;
+		r->size = handle_size(r->h);
+		r->gen = gen_of(n);
+	}
+	node_put(dir->t, n);
+	return rc;
 }
 
 int cmd_read(struct cmd_reading *r, void *piece, struct err *e)
 {
 	int got;
 
-	if (atomic_load(&handle_node(r->h).unit->gen) != r->gen)
+	if (gen_of(handle_node(r->h)) != r->gen)
 		return err_set(e, EAGAIN, "it was changed again and again while it was read");
 	got = handle_read(r->h, piece, CMD_PIECE, r->at);
 	if (got < 0)

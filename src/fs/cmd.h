@@ -53,8 +53,8 @@ int cmd_place_find(struct cmd_place *p);
 /* An entry of dir, or with name NULL dir itself; within tree_enter(). */
 int cmd_place_lookup(struct cmd_place *dir, const char *name, struct node *out);
 
-/* The names in a directory, each behind a '/' when it is a directory too, else a blank, and with a 0 at its end. All
- * but errors.txt: going through the others may find damage. Enters the tree. */
+/* The names in a directory, each behind a '/' when it is a directory too, '@' a symbolic link, '=' another thing without
+ * bytes, else a blank; and with a 0 at its end. All but errors.txt: going through the others may find damage. Enters the tree. */
 int cmd_names(struct cmd_place *dir, struct buf *names, struct err *e);
 /* Whether a directory that was listed has errors.txt by now. Enters the tree. */
 bool cmd_damaged(struct cmd_place *dir);

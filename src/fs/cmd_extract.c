@@ -37,6 +37,8 @@ struct extract {
 	uint64_t nfiles, nbytes, nfailed;
 	bool progress;
 	double began, shown;
+	dev_t dev;                             /* of where all goes to */
+	ino_t ino;
 };
 
 static void show_progress(struct extract *x, bool last)
@@ -154,7 +156,7 @@ static void read_batch(struct extract *x, struct cmd_place *dir, const char **at
 	batch->n = 0;
 	batch->used = 0;
 	tree_enter(x->t);
-	while (*at < end && **at != '/' && batch->n < BATCH && batch->used < CMD_PIECE &&
+	while (*at < end && **at == ' ' && batch->n < BATCH && batch->used < CMD_PIECE &&
 	       (!batch->n || cmd_now() < until)) {
 		struct batched *b = &batch->v[batch->n++];
 
@@ -219,6 +221,31 @@ static int extract_folder(struct extract *x, struct cmd_place *dir, int at, cons
 	return rc;
 }
 
+/* A link leads where it leads; what else there is in a folder has no bytes to copy. */
+static int extract_other(struct extract *x, struct cmd_place *dir, int fd, char mark, const char *name)
+{
+	char to[PATH_MAX];
+	struct node n;
+	int rc;
+
+	if (mark != '@') {
+		note_failure(x, dir, name, "neither a file nor a folder: left out");
+		return 0;
+	}
+	tree_enter(x->t);
+	rc = cmd_place_lookup(dir, name, &n);
+	rc = rc ? rc : node_link(x->t, n, to);
+	node_put(x->t, n);
+	tree_leave(x->t);
+	if (rc)
+		note_failure(x, dir, name, strerror(-rc));
+	else if (symlinkat(to, fd, name))
+		rc = -errno;
+	if (!rc)
+		x->nfiles++;
+	return rc == -EEXIST ? settle(x, dir, name, -EISDIR) : rc;
+}
+
 /* Recursion ends with the tree: LIMIT_NESTING units deep, a few directories each. */
 static int extract_dir(struct extract *x, struct cmd_place *dir, int fd)
 {
@@ -234,6 +261,9 @@ static int extract_dir(struct extract *x, struct cmd_place *dir, int fd)
 	while (at < end && !rc) {
 		if (*at == '/') {
 			rc = settle(x, dir, at + 1, extract_folder(x, dir, fd, at + 1));
+			at += strlen(at) + 1;
+		} else if (*at != ' ') {
+			rc = extract_other(x, dir, fd, *at, at + 1);
 			at += strlen(at) + 1;
 		} else {
 			rc = extract_files(x, dir, fd, &at, end);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "cmd.h"
@@ -123,6 +124,18 @@ static void ls_fail(struct ls *l, const char *path, const char *why)
 	l->bad = true;
 }
 
+static char type_letter(mode_t type)
+{
+	switch (type) {
+	case S_IFLNK: return 'l';
+	case S_IFIFO: return 'p';
+	case S_IFSOCK: return 's';
+	case S_IFBLK: return 'b';
+	case S_IFCHR: return 'c';
+	default: return '-';
+	}
+}
+
 static void ls_long(struct ls *l, const struct node_attr *a)
 {
 	static const char letters[] = "rwxrwxrwx";
@@ -131,7 +144,7 @@ static void ls_long(struct ls *l, const struct node_attr *a)
 
 	if (localtime_r(&a->mtime.tv_sec, &tm))
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
-	buf_char(&l->out, a->dir ? 'd' : '-');
+	buf_char(&l->out, a->dir ? 'd' : type_letter(a->type));
 	for (unsigned i = 0; i < 9; i++)
 		buf_char(&l->out, a->mode & 0400 >> i ? letters[i] : '-');
 	buf_printf(&l->out, " %10" PRIu64 " %s ", a->size, when);
@@ -149,6 +162,7 @@ static void ls_line(struct ls *l, struct cmd_place *dir, const char *name, const
 	if (l->how & LS_LONG)
 		ls_long(l, &a);
 	buf_printf(&l->out, "%s%s\n", shown, a.dir ? "/" : "");
+	node_put(l->t, n);
 }
 
 /* As many of the names from *at on as one turn allows. */

@@ -59,7 +59,7 @@ static int verify_unit(void *ctx, struct cmd_place *unit)
 	bool bad = false;
 
 	tree_enter(v->t);
-	if (!cmd_place_find(unit) && !unit->node.local) {      /* else it is gone by now */
+	if (!cmd_place_find(unit) && unit->node.unit && !unit->node.local) {      /* else it is gone by now */
 		v->nunits++;
 		bad = check_unit(v, unit->node.unit, &why);
 	}

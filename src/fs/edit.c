@@ -83,7 +83,7 @@ static int open_file(struct edit *ed, unsigned n, struct edit_file **out, struct
 	if (f)
 		return 0;
 	f = calloc(1, sizeof *f);
-	rc = f ? new_plan(f, archive_source(tree_file(ed->tree, n)->archive), e) : err_nomem(e);
+	rc = f ? new_plan(f, tree_file_source(tree_file(ed->tree, n)), e) : err_nomem(e);
 	if (rc) {
 		free(f);
 		return rc;
@@ -337,7 +337,7 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 			return NULL;
 		src = entry_source(at->up->src, at->up->unit->format, &v->v[at->unit->index + k]);
 	} else if (!l->up && k == 1 && l->unit->format->behind) {
-		if (tree_file_beside(ed->tree, l->unit->format->behind, &file) || open_file(ed, file, &f, e))
+		if (unit_file_beside(ed->tree, l->unit, l->unit->format->behind, &file) || open_file(ed, file, &f, e))
 			return NULL;
 		src = src_ref(f->root);
 	}

@@ -6,15 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "unit.h"
+#include "folder.h"
 
-/* What no format opens is shown as bytes, and found by those who know what it is. */
-static const struct format plain = { .name = "plain", .title = "file", .ext = "bin" };
+const struct format plain_format = { .name = "plain", .title = "file", .ext = "bin" };
 
 /* ---- names ---- */
 
-/* Below a folder, and nowhere else: no drive, no empty part, no "..". */
-static bool is_below(const char *path)
+bool want_is_below(const char *path)
 {
 	if (strchr(path, ':') || strchr(path, '\\'))
 		return false;
@@ -37,9 +35,9 @@ static size_t bare_length(const char *name)
 	return n > 2 && name[n - 2] == ';' && name[n - 1] == '1' ? n - 2 : n;
 }
 
-static bool same_name(const char *a, const char *b, size_t n)
+bool want_is_name(const char *have, const char *name, size_t n)
 {
-	return bare_length(a) == n && !strncasecmp(a, b, n);
+	return bare_length(have) == n && !strncasecmp(have, name, n);
 }
 
 /* The first of `dir` that has that name, n bytes of it, without regard to case; the caller's to free. */
@@ -50,7 +48,7 @@ static char *any_case(const char *dir, const char *name, size_t n)
 	char *path = NULL;
 
 	while (d && !path && (entry = readdir(d)))
-		if (same_name(entry->d_name, name, n) && asprintf(&path, "%s/%s", dir, entry->d_name) < 0)
+		if (want_is_name(entry->d_name, name, n) && asprintf(&path, "%s/%s", dir, entry->d_name) < 0)
 			path = NULL;
 	if (d)
 		closedir(d);
@@ -100,7 +98,7 @@ static char *data_root(const char *path, const char *name)
 
 /* ---- finding ---- */
 
-static char *path_swapped(const char *path, const char *ext)
+char *want_swap_ext(const char *path, const char *ext)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
 	char *out = NULL;
@@ -141,8 +139,8 @@ static int find_file(struct tree *t, const char *from, const struct want *w, uns
 	int rc;
 
 	if (w->where == WANT_SWAP_EXT)
-		return open_path(t, path_swapped(from, w->path), file);
-	if (!is_below(w->path))
+		return open_path(t, want_swap_ext(from, w->path), file);
+	if (!want_is_below(w->path))
 		return -ENOENT;
 	dir = w->where == WANT_BELOW_ROOT ? data_root(from, w->root) : folder_of(from);
 	if (w->where == WANT_BESIDE)
@@ -168,7 +166,7 @@ static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct
 	pthread_mutex_unlock(&t->lock);
 	if (!id) {
 		format = tree_recognise(src, name, NULL);
-		rc = unit_new(t, format ? format : &plain, src, 0, 0, hash_name(unit_at(t, 0)->hash, f->path), out, e);
+		rc = unit_new(t, format ? format : &plain_format, src, 0, 0, hash_name(unit_at(t, 0)->hash, f->path), out, e);
 		if (rc)
 			return rc;
 		(*out)->file = file;
@@ -182,11 +180,30 @@ static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct
 	return 0;
 }
 
-int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
+static int find_unit(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
 {
 	const char *from = u->file ? tree_file(t, u->file)->path : t->path;
 	unsigned file;
 	int rc = u->id && !tree_is_file(t, u) ? -ENOENT : find_file(t, from, w, &file);
 
 	return rc ? -ENOENT : unit_of_file(t, file, out, e);
+}
+
+int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
+{
+	return t->folder ? folder_find(t, u, w, out, e) : find_unit(t, u, w, out, e);
+}
+
+int unit_file_beside(struct tree *t, const struct unit *u, const char *ext, unsigned *file)
+{
+	const struct want beside = { .where = WANT_SWAP_EXT, .path = ext };
+	struct unit *found;
+	int rc;
+
+	if (!t->folder)
+		return tree_file_beside(t, ext, file);
+	rc = folder_find(t, u, &beside, &found, NULL);
+	if (!rc)
+		*file = found->file;
+	return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "folder.h"
 #include "scratch.h"
 
 struct handle {
@@ -35,7 +36,7 @@ int node_source(struct tree *t, struct node n, struct source **out, struct err *
 
 static int open_contents(struct tree *t, struct node n, struct handle *h, struct err *e)
 {
-	struct leaf *l = node_leaf(n);
+	struct leaf *l = n.host ? NULL : node_leaf(n);
 	int rc;
 
 	if (node_is_dir(n))
@@ -45,7 +46,7 @@ static int open_contents(struct tree *t, struct node n, struct handle *h, struct
 		h->size = h->lines.len;
 		return h->lines.bad ? err_nomem(e) : 0;
 	}
-	rc = node_source(t, n, &h->src, e);
+	rc = n.host ? folder_open_source(t, n.host, &h->src, e) : node_source(t, n, &h->src, e);
 	if (!rc) {
 		h->size = h->src->size;
 	} else if (rc == -ENOENT) {
@@ -107,7 +108,7 @@ static int open_node(struct tree *t, struct node n, bool writes, bool empty, str
 	if (n.scratch) {
 		scratch_ref(n.scratch);
 	} else {
-		h->gen = atomic_load(&n.unit->gen);
+		h->gen = n.host ? 0 : atomic_load(&n.unit->gen);
 		rc = empty ? 0 : open_contents(t, n, h, e);
 	}
 	if (rc) {
@@ -179,7 +180,7 @@ void handle_outdated(struct tree *t, struct buf *ids)
 	for (struct handle *h = t->handles; h; h = h->next) {
 		uint64_t id = node_id(h->node);
 
-		if (!h->node.scratch && !h->draft && h->node.local != UINT32_MAX &&
+		if (!h->node.scratch && !h->node.host && !h->draft && h->node.local != UINT32_MAX &&
 		    atomic_load(&h->gen) != atomic_load(&h->node.unit->gen))
 			buf_add(ids, &id, sizeof id);
 	}
@@ -231,7 +232,7 @@ static int keep_fresh(struct handle *h)
 {
 	uint32_t gen;
 
-	if (h->text && !h->tree->writable)
+	if (h->node.host || (h->text && !h->tree->writable))
 		return 0;
 	gen = atomic_load_explicit(&h->node.unit->gen, memory_order_acquire);
 	return atomic_load_explicit(&h->gen, memory_order_acquire) == gen ? 0 : renew(h, gen);

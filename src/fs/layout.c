@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "num.h"
+#include "host.h"
 #include "unit.h"
 
 /* ---- containers ---- */
@@ -184,13 +185,14 @@ void unit_name(const struct unit *u, char name[NODE_NAME_MAX])
 {
 	const struct tree *t = u->tree;
 	struct name to = { name, 0 };
-	const char *slash = tree_file(t, u->file)->path ? strrchr(tree_file(t, u->file)->path, '/') : NULL;
+	const struct tree_file *f = tree_file(t, u->file);
+	const char *slash = f->path ? strrchr(f->path, '/') : NULL;
 
 	*name = 0;
 	if (u->id && !tree_is_file(t, u))
 		kid_name(t, unit_at(t, u->parent), u->index, name);
 	else
-		add_text(&to, slash ? slash + 1 : t->name);
+		add_text(&to, f->spot ? f->spot->name : slash ? slash + 1 : t->name);
 }
 
 /* ---- models ---- */

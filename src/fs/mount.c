@@ -155,7 +155,7 @@ static int serve(struct mount *m, struct fuse_session *se, const struct options 
 
 static int mount_session(struct mount *m, struct fuse_args *args, const char *point, const struct options *o)
 {
-	struct fuse_session *se = fuse_session_new(args, &mount_ops, sizeof mount_ops, m);
+	struct fuse_session *se = fuse_session_new(args, m->folder ? &folder_ops : &mount_ops, sizeof mount_ops, m);
 	int rc = 1;
 
 	if (!se)
@@ -181,14 +181,18 @@ static int mount_tree(const struct command *self, struct mount *m, const char *p
 	const char *why = NULL;
 
 	m->writable = tree_writable(m->tree, &why);
+	m->folder = tree_is_folder(m->tree);
+	if (m->folder)
+		umask(0);                      /* the kernel has taken away what each caller's mask says */
 	if (!o->ro && !m->writable)
-		log_line("%s: mounted read-only: %s", tree_path(m->tree), why ? why : "it cannot be written");
+		log_line("%s: %s read-only: %s", tree_path(m->tree), m->folder ? "models are" : "mounted",
+			 why ? why : "it cannot be written");
 	if (o->carve)
 		log_line("%s: there is nothing in it that carve could find", tree_path(m->tree));
 	if (o->fps)
 		log_line("%s: clips show their keys by frames: fps changes nothing", tree_path(m->tree));
 	tree_warm(m->tree);                    /* mount returns when the tree can be read */
-	return add_our_options(args, tree_path(m->tree), o->max_read, m->writable) ?
+	return add_our_options(args, tree_path(m->tree), o->max_read, m->writable || (m->folder && !o->ro)) ?
 	       cmd_fail_errno(self, o->paths[0], ENOMEM) : mount_session(m, args, point, o);
 }
 

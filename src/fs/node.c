@@ -1,19 +1,22 @@
 /* The nodes of the tree: their numbers, how they are found and listed, their attributes and paths. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "draft.h"
+#include "folder.h"
 #include "scratch.h"
 
 /* ---- nodes ---- */
 
 struct node tree_root(struct tree *t)
 {
-	return (struct node){ unit_at(t, 0), 0 };
+	return t->folder ? (struct node){ .host = t->folder->hosts.root } : (struct node){ .unit = unit_at(t, 0) };
 }
 
 #define SCRATCH_ID ((uint64_t)1 << 63)
+#define HOST_ID ((uint64_t)1 << 62)
 
 static uint32_t locals(const struct unit *u)
 {
@@ -47,12 +50,36 @@ uint64_t node_id(struct node n)
 {
 	if (n.scratch)
 		return SCRATCH_ID | n.scratch->serial;
+	if (n.host)
+		return n.host->by_serial.hash == 1 ? 1 : HOST_ID | n.host->by_serial.hash;
 	return !n.unit->id && !n.local ? 1 : (uint64_t)(n.unit->id + 1) << 32 | number_of(n.unit, n.local);
 }
 
 struct scratch *node_scratch(struct tree *t, uint64_t id)
 {
 	return id & SCRATCH_ID ? scratch_by_serial(t, id & ~SCRATCH_ID) : NULL;
+}
+
+uint64_t node_host(const struct tree *t, uint64_t id)
+{
+	return id == 1 ? t->folder != NULL : (id & (HOST_ID | SCRATCH_ID)) == HOST_ID ? id & ~HOST_ID : 0;
+}
+
+void node_put(struct tree *t, struct node n)
+{
+	if (n.host)
+		host_put(&t->folder->hosts, n.host, 1);
+}
+
+bool node_is_outdated(struct tree *t, struct node n)
+{
+	return t->folder && n.unit && folder_changed(t, n.unit);
+}
+
+static bool host_from_id(struct tree *t, uint64_t serial, struct node *out)
+{
+	*out = (struct node){ .host = host_by_serial(&t->folder->hosts, serial) };
+	return out->host;
 }
 
 static bool scratch_from_id(struct tree *t, uint64_t id, struct node *out)
@@ -71,6 +98,8 @@ bool node_from_id(struct tree *t, uint64_t id, struct node *out)
 
 	if (id & SCRATCH_ID)
 		return scratch_from_id(t, id, out);
+	if (node_host(t, id))
+		return t->folder && host_from_id(t, node_host(t, id), out);
 	if (id == 1) {
 		*out = tree_root(t);
 		return true;
@@ -95,9 +124,11 @@ static uint32_t leaf_local(const struct unit *u, uint32_t leaf)
 
 bool node_is_dir(struct node n)
 {
-	const struct kid *kid = node_kid(n);
-	const struct leaf *l = node_leaf(n);
+	const struct kid *kid = n.host ? NULL : node_kid(n);
+	const struct leaf *l = n.host ? NULL : node_leaf(n);
 
+	if (n.host)
+		return n.host->type == S_IFDIR;
 	return n.scratch ? false : kid ? kid->format != NULL : l ? l->kind == LEAF_DIR : true;
 }
 
@@ -204,9 +235,11 @@ int node_lookup_view(struct tree *t, struct node dir, const char *name, struct n
 
 int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out)
 {
-	int rc = node_lookup_view(t, dir, name, out);
+	int rc = dir.host ? folder_lookup(t, dir.host, name, out) : node_lookup_view(t, dir, name, out);
 	struct scratch *s;
 
+	if (dir.host)
+		return rc;
 	if (!rc)
 		return ghost_is(t, *out) ? -ENOENT : 0;
 	s = rc == -ENOENT ? scratch_find(t, dir, name) : NULL;
@@ -234,8 +267,32 @@ static int list_scratch(struct tree *t, struct node dir, uint64_t hash, uint64_t
 	return rc;
 }
 
-int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
-	      int (*fn)(void *ctx, const struct node_entry *), void *ctx)
+struct host_listing { int (*fn)(void *ctx, const struct node_entry *); void *ctx; };
+
+static int list_host_entry(void *ctx, const char *name, uint64_t ino, unsigned type, uint64_t next)
+{
+	const struct host_listing *l = ctx;
+	struct node_entry entry = {
+		.name = name, .dir = type == DT_DIR, .type = (uint8_t)type, .ino = ino, .next = next
+	};
+
+	return !strcmp(name, ".") || !strcmp(name, "..") ? 0 : l->fn(l->ctx, &entry);
+}
+
+static int list_host(struct tree *t, struct host *dir, uint64_t from, struct host_listing *l)
+{
+	struct folder_dir *d;
+	int rc = dir->type == S_IFDIR ? folder_dir_open(t, dir, &d) : -ENOTDIR;
+
+	if (rc)
+		return rc;
+	rc = folder_dir_list(d, from, list_host_entry, l);
+	folder_dir_close(d);
+	return rc;
+}
+
+static int list_unit(struct tree *t, struct node dir, uint64_t from, bool nodes,
+		     int (*fn)(void *ctx, const struct node_entry *), void *ctx)
 {
 	struct unit *u = dir.unit;
 	char name[NODE_NAME_MAX];
@@ -274,6 +331,14 @@ int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
 	return rc ? rc : list_scratch(t, dir, hash, from, nkids + (r.end - r.first), fn, ctx);
 }
 
+int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
+	      int (*fn)(void *ctx, const struct node_entry *), void *ctx)
+{
+	struct host_listing l = { fn, ctx };
+
+	return dir.host ? list_host(t, dir.host, from, &l) : list_unit(t, dir, from, nodes, fn, ctx);
+}
+
 bool node_may_appear(const struct tree *t, const char *name)
 {
 	return t->writable || !strcmp(name, ERRORS_NAME);
@@ -282,6 +347,7 @@ bool node_may_appear(const struct tree *t, const char *name)
 int node_resolve(struct tree *t, const char *path, struct node *out)
 {
 	char name[NODE_NAME_MAX];
+	struct node dir;
 
 	*out = tree_root(t);
 	for (;;) {
@@ -299,20 +365,33 @@ int node_resolve(struct tree *t, const char *path, struct node *out)
 		path += n;
 		if (n == 1 && *name == '.')
 			continue;
-		rc = node_lookup(t, *out, name, out);
+		dir = *out;
+		rc = node_lookup(t, dir, name, out);
+		node_put(t, dir);
 		if (rc)
 			return rc;
 	}
 }
 
+/* Of a host, or of a model that lies in the folder. */
+static struct node parent_in_folder(struct tree *t, struct node n)
+{
+	struct hosts *h = &t->folder->hosts;
+	struct host *dir = n.host ? host_parent(h, n.host) : host_ref(h, tree_file(t, n.unit->file)->spot->dir);
+
+	return dir ? (struct node){ .host = dir } : tree_root(t);
+}
+
 struct node node_parent(struct tree *t, struct node n)
 {
-	const struct leaf *l = node_leaf(n);
+	const struct leaf *l = n.host ? NULL : node_leaf(n);
 	unsigned dir = n.scratch ? n.scratch->dir : l ? l->dir : LEAF_TOP;
 	uint32_t i = 0;
 
+	if (n.host || (t->folder && !n.local && !n.scratch && tree_is_file(t, n.unit)))
+		return parent_in_folder(t, n);
 	if (!n.local && !n.scratch)
-		return (struct node){ unit_at(t, n.unit->parent), 0 };
+		return (struct node){ .unit = unit_at(t, n.unit->parent) };
 	while (dir != LEAF_TOP && i < n.unit->nleaves &&
 	       (n.unit->leaves[i].kind != LEAF_DIR || n.unit->leaves[i].arg != dir))
 		i++;
@@ -331,7 +410,7 @@ static uint64_t node_ino(struct tree *t, struct node n)
 	if (n.scratch)
 		return hash_name(dir_hash(n.unit, n.scratch->dir), n.scratch->name);
 	if (!n.local)
-		return n.unit->id ? hash : 1;
+		return t->folder && tree_is_file(t, n.unit) ? folder_seen(t, n.unit)->ino : n.unit->id ? hash : 1;
 	if (kid) {
 		kid_name(t, n.unit, n.local - 1, name);
 	} else {
@@ -449,18 +528,42 @@ static void scratch_attr(struct tree *t, struct node n, struct node_attr *out)
 	};
 }
 
-void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
+/* One that is gone has none. */
+static void host_attr(struct tree *t, struct host *host, struct node_attr *out)
+{
+	struct stat st = { 0 };
+
+	host_stat(&t->folder->hosts, host, &st);
+	*out = (struct node_attr){
+		.dir = host->type == S_IFDIR, .type = host->type, .sized = true, .mode = st.st_mode & 07777, .size = (uint64_t)st.st_size,
+		.ino = st.st_ino, .mtime = st.st_mtim, .owned = true, .uid = st.st_uid, .gid = st.st_gid,
+	};
+}
+
+/* What is shown of a model in a folder belongs to whom the model belongs, and nobody may do more with it. */
+static void own(const struct tree *t, const struct unit *u, struct node_attr *a)
+{
+	const struct seen *seen = folder_seen(t, u);
+	uint16_t mode = seen->mode & 0666;
+
+	a->owned = true;
+	a->uid = seen->uid;
+	a->gid = seen->gid;
+	a->mode &= a->dir ? (uint16_t)(mode | (mode & 0444) >> 2) : mode;
+}
+
+static void view_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 {
 	const struct kid *kid = node_kid(n);
 	struct leaf *l = node_leaf(n);
 	int64_t mtime;
 
-	if (n.scratch) {
-		scratch_attr(t, n, out);
-		return;
-	}
 	*out = (struct node_attr){ .dir = node_is_dir(n), .ino = node_ino(t, n) };
 	out->mode = out->dir ? 0755 : node_writable(t, n) ? 0644 : 0444;
+	if (t->folder) {
+		out->mode |= (out->mode & 0600) >> 3 | (out->mode & 0600) >> 6;
+		own(t, n.unit, out);
+	}
 	if (!out->dir && draft_size_node(t, n, &out->size, &mtime)) {
 		out->sized = true;
 		out->mtime = timespec_of(mtime);
@@ -476,6 +579,16 @@ void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 		leaf_size(t, n, l, exact, out);
 }
 
+void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
+{
+	if (n.host)
+		host_attr(t, n.host, out);
+	else if (n.scratch)
+		scratch_attr(t, n, out);
+	else
+		view_attr(t, n, exact, out);
+}
+
 /* ---- messages ---- */
 
 static void add_name(struct buf *path, const char *name)
@@ -487,12 +600,18 @@ static void add_name(struct buf *path, const char *name)
 
 void node_path(struct tree *t, struct node n, struct buf *out)
 {
-	const struct leaf *l = node_leaf(n);
+	const struct leaf *l = n.host ? NULL : node_leaf(n);
 	unsigned dir = n.scratch ? n.scratch->dir : l ? l->dir : LEAF_TOP;
 	char name[NODE_NAME_MAX];
 
+	if (n.host) {
+		host_path(&t->folder->hosts, n.host, out);
+		return;
+	}
 	if (!n.local && !n.scratch) {
-		if (!n.unit->id)
+		if (t->folder && tree_is_file(t, n.unit))
+			folder_unit_path(t, n.unit, out);
+		if (!n.unit->id || tree_is_file(t, n.unit))
 			return;
 		node_path(t, (struct node){ .unit = unit_at(t, n.unit->parent) }, out);
 		kid_name(t, unit_at(t, n.unit->parent), n.unit->index, name);

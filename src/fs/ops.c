@@ -24,18 +24,34 @@ struct mount *mount_of(fuse_req_t req)
 }
 
 /* Damage is what programs call an input/output error. */
-static int user_errno(int rc)
+int user_errno(int rc)
 {
 	return rc == -EBADMSG || rc == -EFBIG ? EIO : -rc;
 }
 
+#define LOOKS 8u                               /* until what others keep changing is shown as it was just now */
+
+/* Whether the node may be outdated; one that is gone is not. */
+static bool is_outdated(struct tree *t, fuse_ino_t ino)
+{
+	struct node n;
+	bool is;
+
+	if (!node_from_id(t, ino, &n))
+		return false;
+	is = node_is_outdated(t, n);
+	node_put(t, n);
+	return is;
+}
+
 /* Every operation looks at a tree that does not change meanwhile. */
-static struct tree *enter(fuse_req_t req)
+struct tree *enter_at(fuse_req_t req, fuse_ino_t ino)
 {
 	struct tree *t = mount_of(req)->tree;
+	unsigned looks = 0;
 
 	tree_enter(t);
-	while (tree_has_found(t)) {
+	while (tree_has_found(t) || (is_outdated(t, ino) && ++looks < LOOKS)) {
 		tree_leave(t);
 		tree_tell_found(t);
 		tree_enter(t);
@@ -49,8 +65,8 @@ void fill_stat(const struct mount *m, const struct node_attr *a, struct stat *st
 		.st_ino = a->ino,
 		.st_mode = (a->dir ? S_IFDIR : S_IFREG) | a->mode,
 		.st_nlink = a->dir ? 2 : 1,
-		.st_uid = m->uid,
-		.st_gid = m->gid,
+		.st_uid = a->owned ? a->uid : m->uid,
+		.st_gid = a->owned ? a->gid : m->gid,
 		.st_size = (off_t)a->size,
 		.st_blocks = (blkcnt_t)((a->size + 511) / 512),
 		.st_atim = a->mtime,
@@ -75,28 +91,30 @@ const struct tree_watcher mount_watcher = { changed, stale };
 
 /* ---- names and attributes ---- */
 
-static void op_init(void *userdata, struct fuse_conn_info *conn)
+void op_init(void *userdata, struct fuse_conn_info *conn)
 {
 	struct mount *m = userdata;
 
-	m->no_opendir = !m->writable && conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT;
+	m->no_opendir = !m->writable && !m->folder && conn->capable & FUSE_CAP_NO_OPENDIR_SUPPORT;
 	conn->max_read = m->max_read;
 	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
 	conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE | FUSE_CAP_SPLICE_READ);
 	conn->time_gran = 1;
+	if (m->folder)
+		folder_init(conn);
 }
 
 /* Where another process saves, sizes of open files are those of the version they read: the kernel must not remember one
  * for all. */
-static double attr_ttl(const struct mount *m, bool dir)
+double attr_ttl(const struct mount *m, bool dir)
 {
-	return !dir && tree_is_shared(m->tree) ? 0 : TTL;
+	return m->folder || (!dir && tree_is_shared(m->tree)) ? 0 : TTL;
 }
 
 /* Names of files may be swapped by renaming at any time where there are writers: then the kernel asks for each. */
-static double entry_ttl(const struct mount *m, bool dir)
+double entry_ttl(const struct mount *m, bool dir)
 {
-	return m->writable && !dir ? 0 : TTL;
+	return m->folder || (m->writable && !dir) ? 0 : TTL;
 }
 
 void fill_entry(const struct mount *m, struct node n, struct fuse_entry_param *e)
@@ -119,11 +137,11 @@ int find_name(struct tree *t, fuse_ino_t parent, const char *name, struct node *
 	return node_from_id(t, parent, &dir) ? node_lookup(t, dir, name, n) : -ESTALE;
 }
 
-static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fuse_entry_param e = { .attr_timeout = TTL, .entry_timeout = TTL };
 	const struct mount *m = mount_of(req);
-	struct tree *t = enter(req);
+	struct fuse_entry_param e = { .attr_timeout = TTL, .entry_timeout = m->folder ? 0 : TTL };
+	struct tree *t = enter_at(req, parent);
 	struct node n = { 0 };
 	int rc = find_name(t, parent, name, &n);
 
@@ -150,10 +168,10 @@ bool find_node(struct tree *t, fuse_ino_t ino, struct fuse_file_info *fi, struct
 	return n->scratch || (n->local != UINT32_MAX && node_from_id(t, node_id(*n), n));
 }
 
-static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct mount *m = mount_of(req);
-	struct tree *t = enter(req);
+	struct tree *t = enter_at(req, ino);
 	struct fuse_entry_param e;
 	struct node n;
 	bool there = find_node(t, ino, fi, &n);
@@ -169,7 +187,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 		fuse_reply_err(req, ESTALE);
 }
 
-static void op_statfs(fuse_req_t req, fuse_ino_t ino)
+void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct statvfs sv;
 
@@ -233,7 +251,11 @@ static int list_dots(struct listing *l, struct node dir, uint64_t *at)
 	struct node_attr a;
 
 	for (; *at < DOTS; ++*at) {
-		node_attr(l->m->tree, *at ? node_parent(l->m->tree, dir) : dir, false, &a);
+		struct node n = *at ? node_parent(l->m->tree, dir) : dir;
+
+		node_attr(l->m->tree, n, false, &a);
+		if (*at)
+			node_put(l->m->tree, n);
 		dot.name = *at ? ".." : ".";
 		dot.ino = a.ino;
 		dot.next = *at + 1 - DOTS;     /* list_entry adds DOTS */
@@ -256,7 +278,7 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	t = enter(req);
+	t = enter_at(req, ino);
 	rc = node_from_id(t, ino, &dir) ? list_dots(&l, dir, &at) : -ESTALE;
 	if (!rc)
 		rc = node_list(t, dir, at - DOTS, plus, list_entry, &l);
@@ -270,23 +292,23 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, boo
 
 /* Listings may be cached until the modification time changes. "Not there" says the same, and is asked for once: from
  * then on the kernel opens directories by itself. Where there are writers, names come and go without the kernel. */
-static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	fi->cache_readdir = fi->keep_cache = !mount_of(req)->writable;
+	fi->cache_readdir = fi->keep_cache = !mount_of(req)->writable && !mount_of(req)->folder;
 	if (mount_of(req)->no_opendir)
 		fuse_reply_err(req, ENOSYS);
 	else
 		fuse_reply_open(req, fi);
 }
 
-static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	(void)fi;
 	read_dir(req, ino, size, off, false);
 }
 
-static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	(void)fi;
 	read_dir(req, ino, size, off, true);
@@ -322,9 +344,9 @@ static int open_node(struct tree *t, fuse_ino_t ino, int flags, struct handle **
 	return rc;
 }
 
-static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct tree *t = enter(req);
+	struct tree *t = enter_at(req, ino);
 	struct handle *h;
 	int rc = open_node(t, ino, fi->flags, &h);
 
@@ -339,7 +361,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->fh = (uintptr_t)h;
-	fi->keep_cache = !mount_of(req)->writable;
+	fi->keep_cache = !mount_of(req)->writable && !mount_of(req)->folder;
 	if (fuse_reply_open(req, fi))          /* interrupted: there will be no release */
 		handle_put(h);
 }
@@ -354,7 +376,7 @@ static void make_room_key(void)
 	pthread_key_create(&room_key, free);
 }
 
-static uint8_t *read_room(size_t size)
+uint8_t *read_room(size_t size)
 {
 	struct room *r;
 
@@ -395,7 +417,7 @@ static int64_t clock_ns(void)
 	return ns_of(&ts);
 }
 
-static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
 {
 	/* Who reads may close before fuse_reply_buf() returns. */
 	struct handle *h = handle_ref(handle_of(fi));

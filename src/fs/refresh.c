@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "folder.h"
 #include "scratch.h"
 
 struct refresh {
@@ -389,6 +390,7 @@ static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, 
 	u->nleaves = u->ngaps = 0;
 	unit_forget_links(u);
 	u->variant = o->variant;
+	unit_find_companions(r->t, u);
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
 		unit_find_pack_behind(r->t, u);
 	rc = layout_model(r->t, u, o, NULL);
@@ -464,6 +466,8 @@ static void refresh_unit(struct refresh *r, struct unit *u)
 	atomic_fetch_add(&u->gen, 1);
 	atomic_store(&u->mtime, r->now > was ? r->now : was + 1);
 	atomic_store(&u->checked, false);
+	if (r->t->folder && tree_is_file(r->t, u))
+		folder_forget_wishes(tree_file(r->t, u->file));
 	if (atomic_load(&u->state) != UNIT_READY)
 		return;
 	tell_unit(r, u);
@@ -475,8 +479,19 @@ static void refresh_unit(struct refresh *r, struct unit *u)
 		tell_unit(r, u);               /* there are other numbers */
 }
 
+static bool has_asked_for_touched(const struct tree *t, const struct unit *u)
+{
+	const struct wish *w = t->folder && u->file != NO_FILE ? tree_file(t, u->file)->wishes : NULL;
+
+	while (w && (w->file == NO_FILE || !unit_at(t, tree_file(t, w->file)->unit)->touched))
+		w = w->next;
+	return w;
+}
+
 static bool has_touched_mate(const struct tree *t, const struct unit *u)
 {
+	if (has_asked_for_touched(t, u))
+		return true;
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		if (u->mate[role] && unit_at(t, u->mate[role])->touched)
 			return true;
@@ -503,7 +518,7 @@ static void refresh_mates(struct refresh *r)
 
 static void renew_file(struct refresh *r, struct unit *u)
 {
-	struct source *src = archive_source(tree_file(r->t, r->file)->archive);
+	struct source *src = tree_file_source(tree_file(r->t, r->file));
 
 	if (u->src != src) {
 		src_ref(src);
@@ -513,22 +528,59 @@ static void renew_file(struct refresh *r, struct unit *u)
 	refresh_unit(r, u);
 }
 
-void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids)
+static void begin(struct tree *t)
 {
-	struct refresh r = { t, file, plan, now_ns(), ids };
 	uint32_t n = atomic_load(&t->nunits);
 
 	for (uint32_t i = 0; i < n; i++)
 		unit_at(t, i)->touched = false;
+}
+
+static void refresh_file(struct refresh *r)
+{
+	struct tree *t = r->t;
+	uint32_t n = atomic_load(&t->nunits);
+
 	for (uint32_t i = 0; i < n; i++) {
 		struct unit *u = unit_at(t, i);
 
-		if (u->file == file && tree_is_file(t, u))
-			renew_file(&r, u);
+		if (u->file == r->file && tree_is_file(t, u))
+			renew_file(r, u);
 	}
 	/* A part that lies in another file than its object. */
-	for (uint32_t i = 0; i < n && file; i++)
+	for (uint32_t i = 0; i < n && r->file; i++)
 		if (tree_is_file(t, unit_at(t, i)) && unit_at(t, i)->format->behind)
-			refresh_unit(&r, unit_at(t, i));
+			refresh_unit(r, unit_at(t, i));
+}
+
+void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids)
+{
+	struct refresh r = { t, file, plan, now_ns(), ids };
+
+	begin(t);
+	/* In a folder each file has one unit, and it is known who asked for it. */
+	if (t->folder)
+		renew_file(&r, unit_at(t, tree_file(t, file)->unit));
+	else
+		refresh_file(&r);
+	refresh_mates(&r);
+}
+
+void tree_kill(struct tree *t, struct unit *u)
+{
+	struct refresh r = { .t = t };
+
+	kill_unit(&r, u);
+	forget_unit(&r, u);
+}
+
+void tree_refresh_users(struct tree *t, struct unit *was, struct buf *ids)
+{
+	struct refresh r = { .t = t, .now = now_ns(), .ids = ids };
+
+	begin(t);
+	was->touched = true;
+	if (was->file != NO_FILE)
+		unit_at(t, tree_file(t, was->file)->unit)->touched = true;
 	refresh_mates(&r);
 }

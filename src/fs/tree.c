@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "folder.h"
 #include "scratch.h"
 
 #define YEAR_1980 315532800
@@ -77,10 +78,15 @@ static void end_reading(struct tree *t)
 			archive_read_end(tree_file(t, i * 64 + (unsigned)__builtin_ctzll(inside[i]))->archive);
 }
 
+static unsigned archives(const struct tree *t)
+{
+	return t->folder ? 0 : atomic_load(&t->nfiles);
+}
+
 static void end_alone(struct tree *t)
 {
 	end_reading(t);
-	for (unsigned i = 0; i < t->nfiles; i++)
+	for (unsigned i = 0; i < archives(t); i++)
 		archive_read_alone(tree_file(t, i)->archive, false);
 }
 
@@ -261,6 +267,13 @@ static void init_locks(struct tree *t)
 	pthread_rwlockattr_destroy(&attr);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int tree_open(const char *path, const struct tree_options *opt, struct tree **out, struct err *e)
 {
 	struct tree *t = calloc(1, sizeof *t);
@@ -283,7 +296,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	}
 	slash = strrchr(t->path, '/');
 	t->name = slash ? slash + 1 : t->path;
-	rc = open_root(t, opt, e);
+	rc = is_folder(t->path) ? folder_open(t, e) : open_root(t, opt, e);
 	end_alone(t);
 	if (rc) {
 		tree_close(t);
@@ -318,8 +331,10 @@ void tree_close(struct tree *t)
 		free_unit(unit_at(t, i));
 	for (uint32_t i = 0; i * UNIT_CHUNK < n; i++)
 		free(t->chunk[i]);
+	folder_close(t);
 	for (unsigned i = 0; i < t->nfiles; i++) {
-		archive_close(tree_file(t, i)->archive);
+		if (tree_file(t, i)->archive)
+			archive_close(tree_file(t, i)->archive);
 		free(tree_file(t, i)->path);
 	}
 	for (unsigned i = 0; i < FILE_CHUNKS && t->files[i]; i++)
@@ -347,14 +362,27 @@ const char *tree_path(const struct tree *t)
 	return t->path;
 }
 
+bool tree_is_folder(const struct tree *t)
+{
+	return t->folder;
+}
+
 int tree_fd(const struct tree *t)
 {
-	return archive_fd(tree_file(t, 0)->archive);
+	return t->folder ? t->folder->hosts.fd : archive_fd(tree_file(t, 0)->archive);
 }
 
 bool tree_writable(const struct tree *t, const char **why)
 {
-	return archive_writable(tree_file(t, 0)->archive, why);
+	if (t->folder && why)
+		*why = "models in folders cannot be written yet";
+	return !t->folder && archive_writable(tree_file(t, 0)->archive, why);
+}
+
+bool tree_file_writable(const struct tree *t, const struct tree_file *f)
+{
+	(void)t;
+	return f->archive && archive_writable(f->archive, NULL);
 }
 
 bool tree_is_shared(const struct tree *t)
@@ -366,7 +394,7 @@ void tree_tidy(struct tree *t)
 {
 	if (!t->writable || pthread_mutex_trylock(&t->commit))
 		return;
-	for (unsigned i = 0; i < t->nfiles; i++)
+	for (unsigned i = 0; i < archives(t); i++)
 		archive_tidy(tree_file(t, i)->archive);
 	pthread_mutex_unlock(&t->commit);
 }
@@ -377,7 +405,7 @@ void tree_tidy(struct tree *t)
  * writer, or none that can be told of. */
 static bool begin_reading(struct tree *t)
 {
-	unsigned n = atomic_load(&t->nfiles);
+	unsigned n = archives(t);
 	bool changed = false;
 
 	for (unsigned i = 0; i < n && !changed; i++)
@@ -392,15 +420,28 @@ static void refresh_all(struct tree *t)
 
 	pthread_rwlock_wrlock(&t->state);
 	atomic_store(&t->shared, true);
-	for (unsigned i = 0; i < t->nfiles; i++)
+	for (unsigned i = 0; i < archives(t); i++)
 		if (!archive_refresh(tree_file(t, i)->archive, NULL))
 			tree_refresh(t, i, NULL, &ids);
 	tree_found(t, &ids);
 	pthread_rwlock_unlock(&t->state);
 }
 
+/* Files of a folder that somebody has found changed. */
+static void freshen(struct tree *t)
+{
+	struct buf ids = { 0 };
+
+	pthread_rwlock_wrlock(&t->state);
+	folder_freshen(t, &ids);
+	tree_found(t, &ids);
+	pthread_rwlock_unlock(&t->state);
+}
+
 void tree_enter(struct tree *t)
 {
+	while (folder_is_suspicious(t))
+		freshen(t);
 	pthread_rwlock_rdlock(&t->state);
 	while (!t->writable && !begin_reading(t)) {
 		end_reading(t);
@@ -424,7 +465,9 @@ struct tree_counts tree_count(const struct tree *t)
 
 void tree_warm(struct tree *t)
 {
-	for (unsigned i = 0; i < t->nfiles; i++)
+	if (t->folder)
+		return;
+	for (unsigned i = 0; i < archives(t); i++)
 		begin_alone(t, i);
 	unit_fill(t, unit_at(t, 0), NULL);
 	end_alone(t);

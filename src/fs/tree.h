@@ -12,6 +12,7 @@
 #ifndef MODELFS_TREE_H
 #define MODELFS_TREE_H
 
+#include <sys/types.h>
 #include <time.h>
 
 #include "cache.h"
@@ -23,12 +24,15 @@ struct tree;
 struct unit;
 struct names;
 struct scratch;
+struct host;
 
-/* scratch: a file that exists in memory only (scratch.h); then unit is its directory's, and local 0. */
+/* scratch: a file that exists in memory only (scratch.h); then unit is its directory's, and local 0. host: what lies in
+ * the folder that is SOURCE and is no model (host.h); then unit is NULL. */
 struct node {
 	struct unit *unit;
 	uint32_t local;
 	struct scratch *scratch;
+	struct host *host;
 };
 
 struct tree_options {
@@ -51,6 +55,7 @@ void tree_close(struct tree *t);
 void tree_warm(struct tree *t);
 struct node tree_root(struct tree *t);
 const char *tree_path(const struct tree *t);
+bool tree_is_folder(const struct tree *t);
 int tree_fd(const struct tree *t);             /* of SOURCE, for statfs */
 /* Whether files can be written; if not although it was asked for, *why (may be NULL) says why. */
 bool tree_writable(const struct tree *t, const char **why);
@@ -81,17 +86,27 @@ void tree_watch(struct tree *t, const struct tree_watcher *watcher, void *ctx);
 bool tree_has_found(const struct tree *t);
 void tree_tell_found(struct tree *t);
 
-/* A node's number and back; the root's is 1. */
+/* A node's number and back; the root's is 1. A node that is given out has a reference if it is a host's, which
+ * node_put() takes back. */
 uint64_t node_id(struct node n);
 bool node_from_id(struct tree *t, uint64_t id, struct node *out);
 struct scratch *node_scratch(struct tree *t, uint64_t id);     /* that the number is one of; NULL */
+/* The number of a host, that the number of a node is one of; 0. */
+uint64_t node_host(const struct tree *t, uint64_t id);
+void node_put(struct tree *t, struct node n);
+/* Whether what lies behind a node changed while the tree was not told: leave it and enter it anew. Inside. */
+bool node_is_outdated(struct tree *t, struct node n);
 
 struct node_attr {
 	bool dir;
 	bool sized;                            /* size is known; always for directories (0) */
 	uint16_t mode;                         /* permission bits */
+	mode_t type;                           /* S_IFMT of a host; else 0 */
 	uint64_t size, ino;
 	struct timespec mtime;
+	bool owned;                            /* by uid and gid; else by who mounted */
+	uid_t uid;
+	gid_t gid;
 };
 
 /* The directory that n lies in; the root's is the root. */
@@ -109,8 +124,9 @@ int node_resolve(struct tree *t, const char *path, struct node *out);
 struct node_entry {
 	const char *name;
 	bool dir;
+	uint8_t type;                          /* DT_... of a host; else 0 */
 	uint64_t ino, next;                    /* next: where the listing goes on behind this entry */
-	struct node node;                      /* unit NULL unless asked for */
+	struct node node;                      /* unit NULL unless asked for; of a folder never */
 };
 /* Calls fn for the children of dir from position `from` on until it returns other than 0. nodes: fill in node too,
  * which makes the units of directories. */

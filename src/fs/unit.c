@@ -60,8 +60,8 @@ static struct source *follow(const struct surroundings *s, unsigned k, struct er
 		src = entry_source(in->src, in->format, &kid->entry);
 		if (!src)
 			err_nomem(e);
-	} else if (!in && k == 1 && u->format->behind && !tree_file_beside(u->tree, u->format->behind, &file)) {
-		src = src_ref(archive_source(tree_file(u->tree, file)->archive));
+	} else if (!in && k == 1 && u->format->behind && !unit_file_beside(u->tree, u, u->format->behind, &file)) {
+		src = src_ref(tree_file_source(tree_file(u->tree, file)));
 	}
 	return src;
 }
@@ -101,7 +101,7 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	u->around.padded = id && unit_at(t, parent)->format->container && unit_at(t, parent)->format->container->padded;
 	u->tree = t;
 	u->format = format;
-	u->src = src_ref(src);
+	u->src = src ? src_ref(src) : NULL;
 	u->hash = hash;
 	u->id = id;
 	u->parent = parent;
@@ -193,6 +193,21 @@ static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **ou
 	if (u->format->container->companions && kid->format->role == ROLE_MODEL)
 		set_mates(t, u, *out);
 	return 0;
+}
+
+void unit_find_companions(struct tree *t, struct unit *u)
+{
+	if (!t->folder || u->format->role != ROLE_MODEL || !tree_is_file(t, u))
+		return;
+	memset(u->mate, 0, sizeof u->mate);
+	for (const struct format *const *f = formats; *f; f++) {
+		unsigned file;
+
+		if ((*f)->role <= ROLE_MODEL || u->mate[(*f)->role] || unit_file_beside(t, u, (*f)->ext, &file))
+			continue;
+		if (unit_at(t, tree_file(t, file)->unit)->format == *f)
+			u->mate[(*f)->role] = tree_file(t, file)->unit;
+	}
 }
 
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e)
@@ -397,6 +412,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 	if (u->format->container)
 		rc = layout_container(t, u, o, e);
 	u->variant = o->variant;
+	unit_find_companions(t, u);
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
 		unit_find_pack_behind(t, u);
 	if (!rc)

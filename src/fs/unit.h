@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "archive.h"
+#include "kinds.h"
 #include "store.h"
 #include "tree.h"
 
@@ -128,11 +129,20 @@ static inline struct timespec timespec_of(int64_t ns)
 
 /* Files on disc: SOURCE, and what lies beside a lone one. */
 #define TREE_ARCHIVES 256u                     /* that are opened each by itself */
+#define NO_FILE 0xffffffffu
 struct tree_file {
-	struct archive *archive;
+	struct archive *archive;               /* NULL: it lies in the folder that is SOURCE */
 	char *path;                            /* of a companion */
 	uint32_t unit;                         /* of all of it; 0: none, or SOURCE's own */
 	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
+	/* In a folder; changed while `state` is held exclusively only, but for wishes, which grow: */
+	struct spot *spot;                     /* its name */
+	struct seen seen;
+	struct source *src;                    /* held */
+	struct wish *_Atomic wishes;           /* files that its objects asked for */
+	bool gone;                             /* it is not there, or something else that no tree shows */
+	_Atomic bool unsure;                   /* written so shortly before it was seen that it may have been again */
+	_Atomic bool suspect;                  /* among those that have to be looked at again */
 };
 
 #define FILE_CHUNK 256u
@@ -148,6 +158,7 @@ struct tree {
 	_Atomic unsigned nfiles;
 	char *path;
 	const char *name;                      /* last part of path */
+	struct folder *folder;                 /* NULL: SOURCE is a file */
 	struct names *names;
 	struct cache *cache;
 	pthread_mutex_t commit;
@@ -183,6 +194,8 @@ struct tree {
 /* unit.c */
 /* Chooses the companions of all models of a container that have units. With the lock held, or `state` exclusively. */
 void unit_choose_mates(struct tree *t, struct unit *u);
+/* The companions of a model that is a file of a folder: they lie beside it. */
+void unit_find_companions(struct tree *t, struct unit *u);
 /* The animation pack behind an object that found its other part behind itself. */
 void unit_find_pack_behind(struct tree *t, struct unit *u);
 struct unit *unit_at(const struct tree *t, uint32_t id);
@@ -218,6 +231,12 @@ static inline struct tree_file *tree_file(const struct tree *t, unsigned i)
 
 /* Room for the file that has the next number, all zero; NULL when there is none. */
 struct tree_file *tree_file_new(struct tree *t);
+bool tree_file_writable(const struct tree *t, const struct tree_file *f);
+/* The bytes of all of a file; borrowed. */
+static inline struct source *tree_file_source(const struct tree_file *f)
+{
+	return f->archive ? archive_source(f->archive) : f->src;
+}
 int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
 /* The number of the file beside a lone SOURCE with this extension, opened when it is there; -ENOENT. */
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
@@ -227,8 +246,18 @@ int tree_file_at(struct tree *t, const char *path, unsigned *file);
 const struct format *tree_recognise(struct source *src, const char *name, struct err *e);
 
 /* find.c */
+/* What no format opens is shown as bytes, and found by those who know what it is. */
+extern const struct format plain_format;
+/* Whether a path leads down from a folder, and nowhere else: no drive, no empty part, no "..". */
+bool want_is_below(const char *path);
+/* Whether a file is called so, n bytes of name, in any case and with or without the version that discs add. */
+bool want_is_name(const char *have, const char *name, size_t n);
+/* The path with another extension; the caller's to free, NULL: no memory. */
+char *want_swap_ext(const char *path, const char *ext);
 /* A file that a unit's object asks for; -ENOENT. */
 int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e);
+/* The file that has the name of a unit's file, but for the extension; -ENOENT. */
+int unit_file_beside(struct tree *t, const struct unit *u, const char *ext, unsigned *file);
 /* Whether a unit's entry is a file of its own. */
 bool tree_is_file(const struct tree *t, const struct unit *u);
 
@@ -279,6 +308,10 @@ void handle_renumber(struct tree *t, const struct renumber *r);
  * may have changed. With the state held exclusively. Numbers of the nodes the kernel has to ask for again are added to
  * ids, 8 bytes each. */
 void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids);
+/* The unit of a file that is gone, or something else by now, is dead; and who shows something of it shows that anew. With
+ * the state held exclusively. */
+void tree_kill(struct tree *t, struct unit *u);
+void tree_refresh_users(struct tree *t, struct unit *was, struct buf *ids);
 /* Whether all that a plan writes of a container, src, lies in one entry or another: then its table is as it was. False
  * for plans of many writes, too. hit, or NULL: set to true for each of the n entries that is written. step: bytes from
  * one entry of v to the next. */

@@ -1,0 +1,513 @@
+#include "folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "beneath.h"
+#include "log.h"
+
+/* The root's unit: it has no files of its own, but the units of all files lie in it. */
+static const struct format root_format = { .name = "folder", .title = "Folder" };
+
+/* ---- opening ---- */
+
+static int make_root(struct tree *t, struct err *e)
+{
+	struct unit *root;
+	int rc = unit_new(t, &root_format, NULL, 0, 0, hash_name(0, ""), &root, e);
+
+	if (!rc) {
+		root->file = NO_FILE;
+		atomic_store(&root->state, UNIT_READY);
+	}
+	return rc;
+}
+
+int folder_open(struct tree *t, struct err *e)
+{
+	struct folder *f = calloc(1, sizeof *f);
+	int rc;
+
+	if (!f)
+		return err_nomem(e);
+	t->folder = f;
+	kinds_init(&f->kinds);
+	pthread_mutex_init(&f->lock, NULL);
+	rc = hosts_open(&f->hosts, t->path, e);
+	if (rc)
+		return rc;
+	f->pool = pool_new(t);
+	return f->pool ? make_root(t, e) : err_nomem(e);
+}
+
+static void close_file(struct tree_file *f)
+{
+	folder_forget_wishes(f);
+	src_put(f->src);
+}
+
+void folder_close(struct tree *t)
+{
+	struct folder *f = t->folder;
+
+	if (!f)
+		return;
+	for (unsigned i = 0; i < t->nfiles; i++)
+		close_file(tree_file(t, i));
+	pool_free(f->pool);
+	hosts_close(&f->hosts);
+	kinds_free(&f->kinds);
+	buf_free(&f->suspects);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}
+
+/* ---- looking ---- */
+
+bool folder_hides(const char *name)
+{
+	return !strncmp(name, ".modelfs-", 9);
+}
+
+/* Nothing can be known of what lies below another mount, not even a number. */
+static void covered(const struct host *dir, const char *name, struct stat *st)
+{
+	*st = (struct stat){ .st_ino = hash_name(dir->ino, name), .st_mode = S_IFDIR | 0555, .st_nlink = 2 };
+}
+
+static void log_refused(struct tree *t, struct host *dir, const char *name, const struct err *why)
+{
+	struct buf path = { 0 };
+
+	host_path(&t->folder->hosts, dir, &path);
+	log_line("%s: %.*s%s%s: a plain file: %s", t->path, (int)path.len, path.len ? (char *)path.p : "",
+		 path.len ? "/" : "", name, why->text);
+	buf_free(&path);
+}
+
+const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name, const struct stat *st)
+{
+	struct err refused = { 0 };
+	const struct format *f;
+
+	if (host_is_written(&t->folder->hosts, dir, name))
+		return NULL;
+	f = kinds_find(&t->folder->kinds, dirfd, name, st, &refused);
+	if (refused.code && !t->silent)
+		log_refused(t, dir, name, &refused);
+	return f;
+}
+
+static int look(struct tree *t, struct host *dir, int dirfd, const char *name, struct found *out)
+{
+	int fd = host_look(dirfd, name, &out->st);
+
+	out->format = NULL;
+	if (fd == -EXDEV) {
+		covered(dir, name, &out->st);
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	if (S_ISREG(out->st.st_mode))
+		out->format = folder_format(t, dir, dirfd, name, &out->st);
+	return 0;
+}
+
+int folder_look(struct tree *t, struct host *dir, const char *name, struct found *out)
+{
+	struct hosts *h = &t->folder->hosts;
+	int dirfd, rc;
+
+	if (folder_hides(name))
+		return -ENOENT;
+	if (dir->type != S_IFDIR)
+		return -ENOTDIR;
+	dirfd = host_open(h, dir, O_PATH | O_DIRECTORY);
+	if (dirfd < 0)
+		return dirfd == -EXDEV ? -ENOENT : dirfd;
+	rc = look(t, dir, dirfd, name, out);
+	host_close(h, dirfd);
+	if (rc == -ENOENT)
+		host_unseen(h, dir, name);
+	return rc;
+}
+
+int folder_open_source(struct tree *t, struct host *host, struct source **out, struct err *e)
+{
+	int fd;
+
+	if (host->type != S_IFREG)
+		return err_set(e, EINVAL, "is no regular file");
+	fd = host_open(&t->folder->hosts, host, O_RDONLY | O_NONBLOCK);
+	return fd < 0 ? err_set(e, -fd, "%s", strerror(-fd)) : src_fd(fd, out, e);
+}
+
+/* ---- files of the tree ---- */
+
+static int new_unit(struct tree *t, unsigned i, const struct format *format, struct err *e)
+{
+	struct tree_file *f = tree_file(t, i);
+	struct unit *u;
+	int rc = unit_new(t, format ? format : &plain_format, f->src, 0, 0, hash_name(f->seen.ino, ""), &u, e);
+
+	if (rc)
+		return rc;
+	u->file = i;
+	f->unit = u->id;
+	return 0;
+}
+
+static int set_contents(struct tree *t, unsigned i, const struct stat *st)
+{
+	struct tree_file *f = tree_file(t, i);
+	struct source *src;
+
+	see(&f->seen, st);
+	src = pool_source(t->folder->pool, i, &f->seen);
+	if (!src)
+		return -ENOMEM;
+	src_put(f->src);
+	f->src = src;
+	f->mtime = f->seen.mtime;
+	f->gone = false;
+	atomic_store(&f->unsure, is_young(st));
+	return 0;
+}
+
+/* The number of the file at a name, or NO_FILE. */
+static unsigned file_at(struct hosts *h, struct host *dir, const char *name)
+{
+	struct spot *s;
+	unsigned i;
+
+	pthread_mutex_lock(&h->lock);
+	s = spot_find(h, dir, name);
+	i = s && s->file ? s->file - 1 : NO_FILE;
+	pthread_mutex_unlock(&h->lock);
+	return i;
+}
+
+static bool take_spot(struct hosts *h, struct host *dir, const char *name, unsigned i, struct spot **out)
+{
+	pthread_mutex_lock(&h->lock);
+	*out = spot_make(h, dir, name);
+	if (*out)
+		(*out)->file = i + 1;
+	pthread_mutex_unlock(&h->lock);
+	return *out;
+}
+
+static void leave_spot(struct hosts *h, struct spot *s)
+{
+	pthread_mutex_lock(&h->lock);
+	s->file = 0;
+	spot_drop(h, s);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* With `opening` held, so that nobody makes it twice. */
+static int new_file(struct tree *t, struct host *dir, const char *name, const struct found *found, unsigned *out)
+{
+	struct hosts *h = &t->folder->hosts;
+	struct tree_file *f = tree_file_new(t);
+	unsigned i = atomic_load(&t->nfiles);
+	int rc;
+
+	if (!f || !take_spot(h, dir, name, i, &f->spot))
+		return -ENOMEM;
+	rc = set_contents(t, i, &found->st);
+	rc = rc ? rc : new_unit(t, i, found->format, NULL);
+	if (rc) {
+		leave_spot(h, f->spot);
+		src_put(f->src);
+		*f = (struct tree_file){ 0 };
+		return rc;
+	}
+	atomic_store(&t->nfiles, i + 1);
+	*out = i;
+	return 0;
+}
+
+static const struct format *format_of(const struct tree *t, const struct tree_file *f)
+{
+	const struct unit *u = unit_at(t, f->unit);
+
+	return atomic_load(&u->dead) || f->gone || !format_opens(u->format) ? NULL : u->format;
+}
+
+static void suspect(struct tree *t, unsigned i)
+{
+	struct folder *f = t->folder;
+
+	if (atomic_exchange(&tree_file(t, i)->suspect, true))
+		return;
+	pthread_mutex_lock(&f->lock);
+	buf_add(&f->suspects, &i, sizeof i);
+	atomic_store(&f->suspicious, true);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Whether a file that was just seen is what the tree knows it as. */
+static bool is_known(struct tree *t, unsigned i, const struct found *found)
+{
+	const struct tree_file *f = tree_file(t, i);
+	struct seen now;
+
+	see(&now, &found->st);
+	if (!f->gone && same_seen(&now, &f->seen) && format_of(t, f) == found->format)
+		return true;
+	suspect(t, i);
+	return false;
+}
+
+static int model_node(struct tree *t, struct host *dir, const char *name, const struct found *found, struct node *out)
+{
+	struct hosts *h = &t->folder->hosts;
+	unsigned i = file_at(h, dir, name);
+	int rc = 0;
+
+	if (i == NO_FILE) {
+		pthread_mutex_lock(&t->opening);
+		i = file_at(h, dir, name);
+		if (i == NO_FILE)
+			rc = new_file(t, dir, name, found, &i);
+		pthread_mutex_unlock(&t->opening);
+	}
+	if (rc)
+		return rc;
+	if (!is_known(t, i, found))
+		return -ESTALE;
+	*out = (struct node){ .unit = unit_at(t, tree_file(t, i)->unit) };
+	return 0;
+}
+
+int folder_node(struct tree *t, struct host *dir, const char *name, const struct found *found, struct node *out)
+{
+	struct hosts *h = &t->folder->hosts;
+	unsigned i;
+
+	if (found->format)
+		return model_node(t, dir, name, found, out);
+	i = file_at(h, dir, name);
+	if (i != NO_FILE && !tree_file(t, i)->gone)
+		is_known(t, i, found);
+	*out = (struct node){ 0 };
+	return host_seen(h, dir, name, &found->st, &out->host);
+}
+
+int folder_lookup(struct tree *t, struct host *dir, const char *name, struct node *out)
+{
+	struct found found;
+	int rc = folder_look(t, dir, name, &found);
+
+	return rc ? rc : folder_node(t, dir, name, &found, out);
+}
+
+int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *file, struct seen *seen)
+{
+	struct found found;
+	int rc = folder_look(t, dir, name, &found);
+
+	if (rc)
+		return rc;
+	if (!S_ISREG(found.st.st_mode))
+		return -ENOENT;
+	*file = file_at(&t->folder->hosts, dir, name);
+	if (*file == NO_FILE)
+		rc = new_file(t, dir, name, &found, file);
+	if (!rc && !is_known(t, *file, &found))
+		rc = -ESTALE;
+	if (!rc)
+		*seen = tree_file(t, *file)->seen;
+	return rc;
+}
+
+/* ---- what others did ---- */
+
+static bool file_changed(struct tree *t, struct tree_file *f)
+{
+	struct hosts *h = &t->folder->hosts;
+	struct buf path = { 0 };
+	struct stat st;
+	struct seen now;
+	int fd, rc = spot_path(h, f->spot, &path);
+
+	buf_char(&path, 0);
+	fd = rc || path.bad ? -ENOENT : beneath_open(h->fd, (char *)path.p, O_PATH | O_NOFOLLOW, 0);
+	rc = fd < 0 || fstat(fd, &st);
+	host_close(h, fd);
+	buf_free(&path);
+	if (rc)
+		return true;
+	see(&now, &st);
+	if (!same_seen(&now, &f->seen))
+		return true;
+	return atomic_load_explicit(&f->unsure, memory_order_relaxed) && !is_young(&st) &&
+	       atomic_exchange(&f->unsure, false);
+}
+
+bool folder_changed(struct tree *t, const struct unit *u)
+{
+	struct tree_file *f;
+
+	if (u->file == NO_FILE || atomic_load(&u->dead))
+		return false;
+	f = tree_file(t, u->file);
+	if (!file_changed(t, f) && !folder_wishes_changed(t, f))
+		return false;
+	suspect(t, u->file);
+	return true;
+}
+
+void folder_suspect(struct tree *t, unsigned file)
+{
+	suspect(t, file);
+}
+
+bool folder_is_suspicious(const struct tree *t)
+{
+	return t->folder && atomic_load_explicit(&t->folder->suspicious, memory_order_acquire);
+}
+
+/* The file is another one now, or none; found NULL. */
+static void replace(struct tree *t, unsigned i, const struct found *found, struct buf *ids)
+{
+	struct tree_file *f = tree_file(t, i);
+	struct unit *was = unit_at(t, f->unit);
+
+	tree_kill(t, was);
+	folder_forget_wishes(f);
+	f->gone = true;
+	if (found && !set_contents(t, i, &found->st) && new_unit(t, i, found->format, NULL))
+		f->gone = true;
+	tree_refresh_users(t, was, ids);
+}
+
+static void freshen(struct tree *t, unsigned i, struct buf *ids)
+{
+	struct tree_file *f = tree_file(t, i);
+	struct unit *u = unit_at(t, f->unit);
+	struct found found;
+	const struct format *format;
+	int rc;
+
+	atomic_store(&f->suspect, false);
+	rc = folder_look(t, f->spot->dir, f->spot->name, &found);
+	if (rc || !S_ISREG(found.st.st_mode)) {
+		if (!f->gone)
+			replace(t, i, NULL, ids);
+		return;
+	}
+	format = found.format ? found.format : &plain_format;
+	if (u->format != format) {
+		replace(t, i, &found, ids);
+		return;
+	}
+	atomic_store(&u->dead, false);
+	folder_forget_wishes(f);
+	if (set_contents(t, i, &found.st))
+		replace(t, i, NULL, ids);
+	else
+		tree_refresh(t, i, NULL, ids);
+}
+
+void folder_freshen(struct tree *t, struct buf *ids)
+{
+	struct folder *f = t->folder;
+	struct buf suspects;
+
+	pthread_mutex_lock(&f->lock);
+	suspects = f->suspects;
+	f->suspects = (struct buf){ 0 };
+	atomic_store(&f->suspicious, false);
+	pthread_mutex_unlock(&f->lock);
+	for (size_t at = 0; at + sizeof(unsigned) <= suspects.len; at += sizeof(unsigned)) {
+		unsigned i;
+
+		memcpy(&i, suspects.p + at, sizeof i);
+		freshen(t, i, ids);
+	}
+	buf_free(&suspects);
+}
+
+int folder_unit_path(struct tree *t, const struct unit *u, struct buf *out)
+{
+	return spot_path(&t->folder->hosts, tree_file(t, u->file)->spot, out);
+}
+
+const struct seen *folder_seen(const struct tree *t, const struct unit *u)
+{
+	return &tree_file(t, u->file)->seen;
+}
+
+/* ---- renaming ---- */
+
+static void set_spot(struct tree *t, struct spot *s, unsigned file)
+{
+	s->file = file;
+	if (file)
+		tree_file(t, file - 1)->spot = s;
+}
+
+/* Files swap names, so that each has one: that which is replaced is found gone at the next look. */
+static void move_names(struct tree *t, struct host *dir, const char *name, struct host *to, const char *to_name,
+		       bool swap)
+{
+	struct hosts *h = &t->folder->hosts;
+	struct spot *a, *b;
+	unsigned file;
+
+	pthread_mutex_lock(&h->lock);
+	a = spot_make(h, dir, name);
+	b = a ? spot_make(h, to, to_name) : NULL;
+	if (b && a != b) {
+		spot_move_host(a, b, swap);
+		file = a->file;
+		set_spot(t, a, b->file);
+		set_spot(t, b, file);
+		spot_drop(h, b);
+	}
+	if (a)
+		spot_drop(h, a);
+	pthread_mutex_unlock(&h->lock);
+}
+
+static int rename_now(struct tree *t, struct host *dir, const char *name, struct host *to, const char *to_name,
+		      unsigned flags)
+{
+	struct hosts *h = &t->folder->hosts;
+	int from = host_open(h, dir, O_PATH | O_DIRECTORY), rc;
+	int into = from < 0 ? -1 : host_open(h, to, O_PATH | O_DIRECTORY);
+
+	rc = from < 0 ? from : into < 0 ? into : 0;
+	if (!rc && renameat2(from, name, into, to_name, flags))
+		rc = -errno;
+	host_close(h, from);
+	host_close(h, into);
+	return rc;
+}
+
+int folder_rename(struct tree *t, struct host *dir, const char *name, struct host *to, const char *to_name,
+		  unsigned flags)
+{
+	struct hosts *h = &t->folder->hosts;
+	bool files = file_at(h, dir, name) != NO_FILE || file_at(h, to, to_name) != NO_FILE;
+	int rc;
+
+	if (!(flags & RENAME_EXCHANGE))
+		host_keep(h, to, to_name);
+	if (files)
+		pthread_rwlock_wrlock(&t->state);
+	rc = rename_now(t, dir, name, to, to_name, flags);
+	if (!rc)
+		move_names(t, dir, name, to, to_name, flags & RENAME_EXCHANGE);
+	if (files)
+		pthread_rwlock_unlock(&t->state);
+	return rc;
+}

@@ -1,0 +1,105 @@
+/* A SOURCE that is a folder: what lies in it, and which of its files are models.
+ *
+ * A file that a format opens is a *model file*: one of the tree's files, with a unit of its own. It is made when
+ * somebody first looks at it, and stays for as long as the tree does; its unit is dead while the file is gone or
+ * something else. Other programs change files at any time, so whoever is about to show something of a unit asks
+ * folder_changed() whether its file, and those it depends on, still are what they were. */
+#ifndef MODELFS_FOLDER_H
+#define MODELFS_FOLDER_H
+
+#include "host.h"
+#include "kinds.h"
+#include "unit.h"
+
+struct pool;                                   /* descriptors of model files */
+
+struct folder {
+	struct hosts hosts;
+	struct kinds kinds;
+	struct pool *pool;
+	pthread_mutex_t lock;                  /* of suspects; a leaf */
+	struct buf suspects;                   /* numbers of files that have to be looked at again, 4 bytes each */
+	_Atomic bool suspicious;               /* there are some */
+};
+
+/* What an answer of folder_find() rests on: a file or a folder as it was, or that was not there (seen.ino 0). */
+struct watch { char *path; struct seen seen; };
+
+/* A file that a model asked for. */
+struct wish {
+	struct wish *next;
+	unsigned file;                         /* what it got; NO_FILE: nothing */
+	struct watch *watches;
+	unsigned nwatches;
+	uint8_t where;
+	const char *root;                      /* or NULL */
+	char path[];
+};
+
+/* tree->path is a folder: makes it the tree's root. */
+int folder_open(struct tree *t, struct err *e);
+void folder_close(struct tree *t);
+
+/* ---- names ---- */
+
+/* What lies at a name, from outside the tree. */
+struct found { struct stat st; const struct format *format; };
+/* ENOENT, also for a file of modelfs' own. A mount point is a directory on device 0. */
+int folder_look(struct tree *t, struct host *dir, const char *name, struct found *out);
+/* Its node; a host's has a reference. Inside the tree. ESTALE: what was known of it is outdated; leave the tree, enter
+ * it, try again. */
+int folder_node(struct tree *t, struct host *dir, const char *name, const struct found *found, struct node *out);
+/* Both, for who does not mind to read inside the tree. */
+int folder_lookup(struct tree *t, struct host *dir, const char *name, struct node *out);
+bool folder_hides(const char *name);
+/* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. */
+const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name, const struct stat *st);
+
+/* Renames, and what was known by one name is known by the other. Outside the tree. flags: renameat2()'s. */
+int folder_rename(struct tree *t, struct host *dir, const char *name, struct host *to, const char *to_name,
+		  unsigned flags);
+
+/* ---- listings ---- */
+
+struct folder_dir;                             /* an open directory */
+int folder_dir_open(struct tree *t, struct host *dir, struct folder_dir **out);
+void folder_dir_close(struct folder_dir *d);
+int folder_dir_fd(const struct folder_dir *d);
+/* Calls fn for the entries from position `from` on, "." and ".." too, until it returns other than 0. type: DT_...;
+ * models are DT_DIR. */
+int folder_dir_list(struct folder_dir *d, uint64_t from,
+		    int (*fn)(void *ctx, const char *name, uint64_t ino, unsigned type, uint64_t next), void *ctx);
+
+/* The bytes of a plain file, for who reads it once. */
+int folder_open_source(struct tree *t, struct host *host, struct source **out, struct err *e);
+
+/* ---- model files ---- */
+
+/* Whether what is known of a unit may be outdated; inside the tree. Then leave it and enter it anew. */
+bool folder_changed(struct tree *t, const struct unit *u);
+/* folder_changed() has found something; tree_enter() calls folder_freshen(), with `state` held exclusively. */
+bool folder_is_suspicious(const struct tree *t);
+void folder_freshen(struct tree *t, struct buf *ids);
+/* The file at a path below the folder, made known; ENOENT. Inside the tree. seen: what it was, or NULL. */
+int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *file, struct seen *seen);
+/* The unit's file path below the folder. */
+int folder_unit_path(struct tree *t, const struct unit *u, struct buf *out);
+/* Attributes of the file. */
+const struct seen *folder_seen(const struct tree *t, const struct unit *u);
+
+void folder_suspect(struct tree *t, unsigned file);
+
+/* folder_find.c: unit_find() */
+int folder_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e);
+/* With `state` held exclusively. */
+void folder_forget_wishes(struct tree_file *f);
+bool folder_wishes_changed(struct tree *t, const struct tree_file *f);
+
+/* folder_source.c: bytes of a model file, as long as it is what `seen` says: else reading gives ESTALE. The file is
+ * opened when it is read, and at most POOL_MOST are open. */
+#define POOL_MOST 192u
+struct pool *pool_new(struct tree *t);
+void pool_free(struct pool *p);
+struct source *pool_source(struct pool *p, unsigned file, const struct seen *seen);    /* NULL: no memory */
+
+#endif

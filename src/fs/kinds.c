@@ -1,0 +1,227 @@
+#include "kinds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "beneath.h"
+
+#include <fcntl.h>
+
+#define KINDS_FIRST 1024u
+#define KINDS_MOST (1u << 21)                  /* slots, half of them used at most; then it is begun anew */
+#define SHORTEST 4u                            /* bytes a file has that a format could know */
+#define YOUNG_NS 20000000                      /* clocks of file systems tick that slowly */
+
+/* ---- stamps ---- */
+
+static int64_t ns(const struct timespec *t)
+{
+	return t->tv_sec * 1000000000ll + t->tv_nsec;
+}
+
+void see(struct seen *s, const struct stat *st)
+{
+	*s = (struct seen){
+		.dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .mtime = ns(&st->st_mtim),
+		.ctime = ns(&st->st_ctim), .mode = st->st_mode, .uid = st->st_uid, .gid = st->st_gid,
+	};
+}
+
+bool same_seen(const struct seen *a, const struct seen *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && a->size == b->size && a->mtime == b->mtime &&
+	       a->ctime == b->ctime;
+}
+
+bool is_young(const struct stat *st)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return ns(&now) - ns(&st->st_ctim) < YOUNG_NS;
+}
+
+/* ---- memory ---- */
+
+/* A slot is a hash of name and stamp, whose low bits give way to the kind; 0: unused. */
+enum { KIND_PLAIN = 1, KIND_FIRST };           /* then formats[], in order */
+#define KIND_MASK 0xffu
+
+void kinds_init(struct kinds *k)
+{
+	*k = (struct kinds){ 0 };
+	pthread_mutex_init(&k->lock, NULL);
+	if (getrandom(&k->seed, sizeof k->seed, GRND_NONBLOCK) != sizeof k->seed)
+		k->seed = (uint64_t)time(NULL);
+}
+
+void kinds_free(struct kinds *k)
+{
+	free(k->v);
+	pthread_mutex_destroy(&k->lock);
+}
+
+static uint64_t add(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 32;
+}
+
+static uint64_t stamp_hash(const struct kinds *k, const char *name, const struct stat *st)
+{
+	uint64_t h = add(add(k->seed, st->st_ino), st->st_dev);
+
+	h = add(add(h, (uint64_t)st->st_size), (uint64_t)ns(&st->st_mtim));
+	h = add(h, (uint64_t)ns(&st->st_ctim));
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
+	return add(h, k->seed) & ~(uint64_t)KIND_MASK;
+}
+
+/* The slot of a hash, or the unused one where it belongs. */
+static uint64_t *slot_of(const struct kinds *k, uint64_t hash)
+{
+	size_t i = (size_t)(hash >> 8) & (k->size - 1);
+
+	while (k->v[i] && (k->v[i] & ~(uint64_t)KIND_MASK) != hash)
+		i = (i + 1) & (k->size - 1);
+	return &k->v[i];
+}
+
+/* Room for one more; what does not fit is forgotten, all of it. */
+static bool make_room(struct kinds *k)
+{
+	struct kinds old = *k;
+
+	if (k->n < k->size / 2)
+		return true;
+	if (k->size == KINDS_MOST) {
+		memset(k->v, 0, k->size * sizeof *k->v);
+		k->n = 0;
+		return true;
+	}
+	k->size = k->size ? k->size * 2 : KINDS_FIRST;
+	k->v = calloc(k->size, sizeof *k->v);
+	if (!k->v) {
+		k->v = old.v;
+		k->size = old.size;
+		return false;
+	}
+	for (size_t i = 0; i < old.size; i++)
+		if (old.v[i])
+			*slot_of(k, old.v[i] & ~(uint64_t)KIND_MASK) = old.v[i];
+	free(old.v);
+	return true;
+}
+
+static const struct format *format_of(uint64_t kind)
+{
+	return kind < KIND_FIRST ? NULL : formats[kind - KIND_FIRST];
+}
+
+static uint64_t kind_of(const struct format *f)
+{
+	uint64_t kind = KIND_FIRST;
+
+	if (!f)
+		return KIND_PLAIN;
+	while (formats[kind - KIND_FIRST] != f)
+		kind++;
+	return kind;
+}
+
+static bool recall(struct kinds *k, uint64_t hash, const struct format **out)
+{
+	uint64_t slot;
+
+	pthread_mutex_lock(&k->lock);
+	slot = k->size ? *slot_of(k, hash) : 0;
+	pthread_mutex_unlock(&k->lock);
+	*out = format_of(slot & KIND_MASK);
+	return slot;
+}
+
+static void remember(struct kinds *k, uint64_t hash, const struct format *f)
+{
+	uint64_t *slot;
+
+	pthread_mutex_lock(&k->lock);
+	if (make_room(k)) {
+		slot = slot_of(k, hash);
+		k->n += !*slot;
+		*slot = hash | (kind_of(f) & KIND_MASK);
+	}
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* ---- looking ---- */
+
+/* A file that is looked at and closed again: on the stack, and without a mapping. */
+struct open_source { struct source s; int fd; };
+
+static int open_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	return src_fd_read(((const struct open_source *)s)->fd, buf, n, at);
+}
+
+static const struct source_ops open_ops = { .pread = open_pread };
+
+static int look(int fd, const char *name, const struct stat *st, const struct format **out, struct err *refused)
+{
+	struct open_source src = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
+	uint8_t room[PROBE_MOST];
+	struct probe p = { .name = name, .size = src.s.size, .src = &src.s, .room = room };
+	struct err why = { 0 };
+	const struct format *f = format_detect(&p, &why);
+	int rc = -why.code;
+
+	*out = NULL;
+	atomic_init(&src.s.refs, 1);
+	if (rc || !format_opens(f))
+		return rc;
+	rc = format_refuses(f, &src.s, &why);
+	if (!rc)
+		*out = f;
+	else if (refused)
+		*refused = why;
+	return rc == -EBADMSG ? 0 : rc;
+}
+
+/* Who owns the file need not have its access time written; others may not ask for that. */
+static int open_to_look(int dirfd, const char *name, const struct stat *st)
+{
+	int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW, fd;
+	uid_t self = geteuid();
+
+	fd = beneath_open(dirfd, name, flags | (!self || self == st->st_uid ? O_NOATIME : 0), 0);
+	return fd == -EPERM ? beneath_open(dirfd, name, flags, 0) : fd;
+}
+
+const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused)
+{
+	const struct format *f = NULL;
+	struct stat now;
+	int fd = open_to_look(dirfd, name, st);
+
+	if (fd < 0)
+		return NULL;
+	/* It may be another file by now, even one that is no regular file; and what could not be read may be readable
+	 * the next time. */
+	if (!fstat(fd, &now) && S_ISREG(now.st_mode) && !look(fd, name, &now, &f, refused) && !is_young(&now))
+		remember(k, stamp_hash(k, name, &now), f);
+	close(fd);
+	return f;
+}
+
+const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused)
+{
+	const struct format *f = NULL;
+
+	if ((uint64_t)st->st_size < SHORTEST || recall(k, stamp_hash(k, name, st), &f))
+		return f;
+	return kinds_look(k, dirfd, name, st, refused);
+}

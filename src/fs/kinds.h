@@ -1,0 +1,44 @@
+/* What the plain files of a folder are: which of them a format opens.
+ *
+ * Their contents tell, so each has to be opened once. What was found is remembered by the file's stamp and name, in 8
+ * bytes: a listing of 100,000 files asks again for all of them. */
+#ifndef MODELFS_KINDS_H
+#define MODELFS_KINDS_H
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "format.h"
+
+struct kinds {
+	pthread_mutex_t lock;
+	uint64_t *v;                           /* open addressing; the low bits are the kind */
+	size_t n, size;
+	uint64_t seed;
+};
+
+void kinds_init(struct kinds *k);
+void kinds_free(struct kinds *k);
+
+/* The format that opens the regular file `name` of the directory dirfd, whose stat was st; NULL: none, it is a plain
+ * file, as is one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that
+ * is remembered; zero else. */
+const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused);
+/* Asks the file again. */
+const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused);
+/* What a look at a file saw. */
+struct seen {
+	dev_t dev;
+	ino_t ino;
+	int64_t size, mtime, ctime;            /* nanoseconds since 1970 */
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+};
+void see(struct seen *s, const struct stat *st);
+/* Whether two looks saw the same file with the same bytes, as far as that can be told. */
+bool same_seen(const struct seen *a, const struct seen *b);
+/* Whether a file may be written again without its stamp telling. */
+bool is_young(const struct stat *st);
+
+#endif
