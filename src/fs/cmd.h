@@ -82,6 +82,9 @@ int cmd_read(struct cmd_reading *r, void *piece, struct err *e);
 int cmd_read_on(struct cmd_reading *r, void *piece, struct err *e);
 void cmd_read_close(struct cmd_reading *r);
 
+/* cmd_folder.c: info of a folder; 1: there are files that look like models and are none. Enters the tree. */
+int cmd_describe_folder(struct tree *t, struct buf *out, struct err *e);
+
 /* Calls fn for every unit of the tree, parents first, outside tree_enter(), also for those that cannot be read; stops
  * at the first result that is not 0. */
 int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct cmd_place *unit), void *ctx, struct err *e);

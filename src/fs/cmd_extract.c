@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,7 @@ struct extract {
 	uint64_t nfiles, nbytes, nfailed;
 	bool progress;
 	double began, shown;
-	dev_t dev;                             /* of where all goes to */
-	ino_t ino;
+	ino_t inside;                          /* of where all goes to, when that may lie in SOURCE itself; else 0 */
 };
 
 static void show_progress(struct extract *x, bool last)
@@ -203,11 +203,30 @@ static int extract_file(struct extract *x, struct cmd_place *dir, int fd, const 
 
 static int extract_dir(struct extract *x, struct cmd_place *dir, int fd);
 
+/* A copy of the copy would have no end. */
+static bool is_destination(struct extract *x, struct cmd_place *dir, const char *name)
+{
+	struct node_attr a = { 0 };
+	struct node n;
+
+	if (!x->inside)
+		return false;
+	tree_enter(x->t);
+	if (!cmd_place_lookup(dir, name, &n)) {
+		node_attr(x->t, n, false, &a);
+		node_put(x->t, n);
+	}
+	tree_leave(x->t);
+	return a.type == S_IFDIR && a.ino == x->inside;
+}
+
 static int extract_folder(struct extract *x, struct cmd_place *dir, int at, const char *name)
 {
 	struct cmd_place below;
 	int fd, rc;
 
+	if (is_destination(x, dir, name))
+		return 0;
 	if (mkdirat(at, name, 0755) && errno != EEXIST)
 		return -errno;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -225,7 +244,7 @@ static int extract_folder(struct extract *x, struct cmd_place *dir, int at, cons
 static int extract_other(struct extract *x, struct cmd_place *dir, int fd, char mark, const char *name)
 {
 	char to[PATH_MAX];
-	struct node n;
+	struct node n = { 0 };
 	int rc;
 
 	if (mark != '@') {
@@ -234,7 +253,7 @@ static int extract_other(struct extract *x, struct cmd_place *dir, int fd, char 
 	}
 	tree_enter(x->t);
 	rc = cmd_place_lookup(dir, name, &n);
-	rc = rc ? rc : node_link(x->t, n, to);
+	rc = rc ? rc : node_link(x->t, n, to, sizeof to);
 	node_put(x->t, n);
 	tree_leave(x->t);
 	if (rc)
@@ -317,6 +336,7 @@ static int extract_one(struct extract *x, const struct cmd_place *file, int fd)
 static int extract_place(struct extract *x, struct cmd_place *from, const char *to)
 {
 	struct node_attr a = { 0 };
+	struct stat st, source;
 	int fd, rc = make_dirs(to);
 
 	if (rc)
@@ -324,6 +344,8 @@ static int extract_place(struct extract *x, struct cmd_place *from, const char *
 	fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (tree_is_folder(x->t) && !fstat(fd, &st) && !fstat(tree_fd(x->t), &source) && st.st_dev == source.st_dev)
+		x->inside = st.st_ino;
 	tree_enter(x->t);
 	rc = cmd_place_find(from);
 	if (!rc)

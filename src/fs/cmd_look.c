@@ -361,9 +361,13 @@ static int run_info(const struct command *self, int argc, char **argv)
 	t = cmd_open(self, argv[0]);
 	if (!t)
 		return 1;
-	tree_enter(t);
-	rc = describe_root(t, &out, &why);
-	tree_leave(t);
+	if (tree_is_folder(t)) {
+		rc = cmd_describe_folder(t, &out, &why);
+	} else {
+		tree_enter(t);
+		rc = describe_root(t, &out, &why);
+		tree_leave(t);
+	}
 	if (rc < 0 || out.bad)
 		rc = rc < 0 ? cmd_fail(self, argv[0], &why) : cmd_fail_errno(self, argv[0], ENOMEM);
 	else if (cmd_write(self, out.p, out.len))

@@ -8,6 +8,7 @@
 
 #include "cmd.h"
 #include "draft.h"
+#include "folder.h"
 
 static void show_progress(uint64_t done, uint64_t all)
 {
@@ -36,30 +37,60 @@ static int read_file(const struct command *self, const char *path, struct store 
 	return rc ? cmd_fail_errno(self, path, -rc) : 0;
 }
 
+/* Over a plain file of a folder: as any program would. */
+static int put_host(struct tree *t, struct node n, struct store *text)
+{
+	struct hosts *h = &t->folder->hosts;
+	int fd = host_open(h, n.host, O_WRONLY | O_TRUNC | O_NONBLOCK), got = 0, rc = 0;
+	uint8_t piece[65536];
+
+	if (fd < 0)
+		return fd;
+	for (uint64_t at = 0; !rc && (got = store_read(text, piece, sizeof piece, at)) > 0; at += (uint64_t)got)
+		rc = cmd_write_fd(fd, piece, (size_t)got);
+	rc = rc ? rc : got;
+	if (!rc && fsync(fd))
+		rc = -errno;
+	if (close(fd) && !rc)
+		rc = -errno;
+	return rc;
+}
+
+static int put_over(const struct command *self, struct tree *t, struct node n, const char *path, const char *file,
+		    struct store *text)
+{
+	struct err why = { 0 };
+	int rc = read_file(self, file, text);
+
+	if (rc)
+		return rc;
+	if (n.host) {
+		rc = put_host(t, n, text);
+		return rc ? cmd_fail_errno(self, path, -rc) : 0;
+	}
+	return tree_save(t, &n, text, NULL, &why) ? cmd_fail(self, path, &why) : 0;
+}
+
 static int put_node(const struct command *self, struct tree *t, const char *path, const char *file)
 {
 	struct store *text = store_new(NULL, &t->stored);
 	const char *closed = NULL;
 	struct err why = { 0 };
-	struct node n;
+	struct node n = { 0 };
 	int rc = text ? node_resolve(t, path, &n) : -ENOMEM;
 
 	if (!rc && node_is_dir(n))
 		rc = -EISDIR;
-	if (!rc && !tree_writable(t, &closed)) {
+	if (!rc && !n.host && !tree_writable(t, &closed)) {
 		store_free(text);
 		err_set(&why, EROFS, "%s", closed ? closed : "it cannot be written");
 		return cmd_fail(self, tree_path(t), &why);
 	}
-	if (!rc && !node_writable(t, n))
+	if (!rc && !n.host && !node_writable(t, n))
 		rc = -EACCES;
-	if (rc)
-		rc = cmd_fail_errno(self, path, -rc);
-	else
-		rc = read_file(self, file, text);
-	if (!rc && tree_save(t, &n, text, NULL, &why))
-		rc = cmd_fail(self, path, &why);
+	rc = rc ? cmd_fail_errno(self, path, -rc) : put_over(self, t, n, path, file, text);
 	store_free(text);
+	node_put(t, n);
 	return rc;
 }
 

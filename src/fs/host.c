@@ -508,6 +508,22 @@ int host_stat(struct hosts *h, struct host *host, struct stat *st)
 	return rc;
 }
 
+int host_target(struct hosts *h, struct host *host, char *to, size_t size)
+{
+	int fd = host_any(h, host), rc = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, "", to, size - 1);
+	if (n < 0)
+		rc = errno == ENOENT ? -EINVAL : -errno;       /* it is no link */
+	else
+		to[n] = 0;
+	host_close(h, fd);
+	return rc;
+}
+
 int host_open_begin(struct hosts *h, struct host *host, int fd, bool writing, struct host_open **out)
 {
 	struct host_open *o = malloc(sizeof *o);

@@ -81,6 +81,8 @@ int host_any(struct hosts *h, struct host *host);
 int host_look(int dirfd, const char *name, struct stat *st);
 void host_close(struct hosts *h, int fd);
 int host_stat(struct hosts *h, struct host *host, struct stat *st);
+/* Where a symbolic link leads; what does not fit in size is left out. */
+int host_target(struct hosts *h, struct host *host, char *to, size_t size);
 
 /* Registers a descriptor that somebody uses; both go with host_open_end(). */
 int host_open_begin(struct hosts *h, struct host *host, int fd, bool writing, struct host_open **out);

@@ -339,6 +339,11 @@ int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
 	return dir.host ? list_host(t, dir.host, from, &l) : list_unit(t, dir, from, nodes, fn, ctx);
 }
 
+int node_link(struct tree *t, struct node n, char *to, size_t size)
+{
+	return n.host ? host_target(&t->folder->hosts, n.host, to, size) : -EINVAL;
+}
+
 bool node_may_appear(const struct tree *t, const char *name)
 {
 	return t->writable || !strcmp(name, ERRORS_NAME);

@@ -124,19 +124,13 @@ static void host_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	struct hosts *h = hosts_of(req);
 	struct host *host = host_of(req, ino);
-	char to[PATH_MAX + 1];
-	ssize_t n = -1;
-	int fd = host ? host_any(h, host) : -EINVAL;
+	char to[PATH_MAX];
+	int rc = host ? host_target(h, host, to, sizeof to) : -EINVAL;
 
-	if (fd >= 0)
-		n = readlinkat(fd, "", to, sizeof to - 1);
-	if (n < 0) {
-		fuse_reply_err(req, fd < 0 ? -fd : errno);
-	} else {
-		to[n] = 0;
+	if (rc)
+		fuse_reply_err(req, -rc);
+	else
 		fuse_reply_readlink(req, to);
-	}
-	host_close(h, fd);
 	host_put(h, host, 1);
 }
 

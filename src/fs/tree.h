@@ -115,6 +115,8 @@ struct node node_parent(struct tree *t, struct node n);
 void node_attr(struct tree *t, struct node n, bool exact, struct node_attr *out);
 /* ENOENT, ENOTDIR, ENOMEM. */
 int node_lookup(struct tree *t, struct node dir, const char *name, struct node *out);
+/* Where a symbolic link of a folder leads, at most `size` bytes with their end. */
+int node_link(struct tree *t, struct node n, char *to, size_t size);
 /* Whether a name that is absent now may be there at the next look. */
 bool node_may_appear(const struct tree *t, const char *name);
 /* Views only, also those that are absent for a while because somebody removed them. */
