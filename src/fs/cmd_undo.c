@@ -1,13 +1,16 @@
 /* log, undo: the commits of a source, and taking them back. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "archive.h"
 #include "cmd.h"
+#include "fileset.h"
 
 struct listing { struct buf out; uint64_t n, changed, space; };
 
@@ -41,16 +44,47 @@ static int list_commit(void *ctx, const struct commit_info *c)
 	return 0;
 }
 
+/* A SOURCE that has commits: a file, or a folder. */
+struct history {
+	const char *path;
+	int dirfd;                             /* -1: a file */
+	struct archive *archive;               /* one of the two, once open for writing */
+	struct fileset *set;
+};
+
+static struct history history_of(const char *path)
+{
+	return (struct history){ .path = path, .dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+}
+
+static void history_close(struct history *h)
+{
+	if (h->archive)
+		archive_close(h->archive);
+	if (h->set)
+		fileset_close(h->set);
+	if (h->dirfd >= 0)
+		close(h->dirfd);
+}
+
+static int history_log(const struct history *h, struct listing *l, struct err *e)
+{
+	return h->dirfd < 0 ? archive_log(h->path, list_commit, l, e) :
+	       fileset_log(h->dirfd, h->path, list_commit, l, e);
+}
+
 static int run_log(const struct command *self, int argc, char **argv)
 {
 	struct listing l = { 0 };
 	struct err why = { 0 };
+	struct history h;
 	unsigned given;
 	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
 
 	if (rc < 0)
 		return -1 - rc;
-	if (archive_log(argv[0], list_commit, &l, &why)) {
+	h = history_of(argv[0]);
+	if (history_log(&h, &l, &why)) {
 		rc = cmd_fail(self, argv[0], &why);
 	} else {
 		buf_printf(&l.out, "%" PRIu64 " %s", l.n, l.n == 1 ? "commit" : "commits");
@@ -59,6 +93,7 @@ static int run_log(const struct command *self, int argc, char **argv)
 		rc = l.out.bad ? cmd_fail_errno(self, argv[0], ENOMEM) : cmd_write(self, l.out.p, l.out.len);
 	}
 	buf_free(&l.out);
+	history_close(&h);
 	return rc;
 }
 
@@ -103,44 +138,59 @@ static int print_undone(const struct command *self, const struct listing *l, uns
 	return rc;
 }
 
-static int undo(const struct command *self, struct archive *a, const char *path, unsigned n)
+/* Opens it for writing; EROFS when that cannot be. */
+static int history_write(struct history *h, struct err *e)
+{
+	struct archive_options aopt = { .write = true };
+	struct fileset_options sopt = { .write = true };
+	const char *not = NULL;
+	bool can = false;
+	int rc;
+
+	if (h->dirfd < 0) {
+		rc = archive_open(h->path, &aopt, &h->archive, e);
+		can = !rc && archive_writable(h->archive, &not);
+	} else {
+		rc = fileset_open(h->dirfd, h->path, &sopt, &h->set, e);
+		can = !rc && fileset_writable(h->set, &not);
+	}
+	return rc || can ? rc : err_set(e, EROFS, "%s", not);
+}
+
+static int history_undo(struct history *h, unsigned n, unsigned *done, struct err *e)
+{
+	return h->set ? fileset_undo(h->set, n, done, e) : archive_undo(h->archive, n, done, e);
+}
+
+static int undo(const struct command *self, struct history *h, unsigned n)
 {
 	struct listing l = { 0 };
 	struct err why = { 0 };
-	const char *not;
 	unsigned done;
-	int rc;
+	int rc = history_write(h, &why);
 
-	if (!archive_writable(a, &not)) {
-		err_set(&why, EROFS, "%s", not);
-		return cmd_fail(self, path, &why);
-	}
-	rc = archive_log(path, list_commit, &l, &why);
-	if (!rc)
-		rc = archive_undo(a, n, &done, &why);
+	rc = rc ? rc : history_log(h, &l, &why);
+	rc = rc ? rc : history_undo(h, n, &done, &why);
 	if (!rc && !done)
 		rc = err_set(&why, ENOENT, "there is no commit to take back");
-	rc = rc ? cmd_fail(self, path, &why) : print_undone(self, &l, done);
+	rc = rc ? cmd_fail(self, h->path, &why) : print_undone(self, &l, done);
 	buf_free(&l.out);
 	return rc;
 }
 
 static int run_undo(const struct command *self, int argc, char **argv)
 {
-	struct archive_options opt = { .write = true };
-	struct err why = { 0 };
-	struct archive *a;
 	unsigned given, n = 1;
+	struct history h;
 	int rc = cmd_options(self, argc, &argv, "", &given, 1, 2);
 
 	if (rc < 0)
 		return -1 - rc;
 	if (rc == 2 && !read_count(argv[1], &n))
 		return cmd_usage(self);
-	if (archive_open(argv[0], &opt, &a, &why))
-		return cmd_fail(self, argv[0], &why);
-	rc = undo(self, a, argv[0], n);
-	archive_close(a);
+	h = history_of(argv[0]);
+	rc = undo(self, &h, n);
+	history_close(&h);
 	return rc;
 }
 

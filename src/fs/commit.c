@@ -5,6 +5,7 @@
 
 #include "apply.h"
 #include "draft.h"
+#include "folder.h"
 #include "log.h"
 #include "scratch.h"
 
@@ -25,14 +26,16 @@ static int put_back(struct save *s, struct err *e)
 {
 	const struct before *b = s->before;
 	struct plan *plan;
-	int rc;
+	int rc = 0;
 
-	if (!b || !b->set || b->commits != s->t->commits)
+	if (!b || b->commits != s->t->commits)
 		return 0;
-	rc = edit_open(s->ed, b->file, &plan, e);
-	if (rc)
-		return rc;
-	rc = edit_lay(plan, &b->plan);
+	for (const struct before_file *f = b->files; f && !rc; f = f->next) {
+		rc = edit_open(s->ed, f->file, &plan, e);
+		if (rc)
+			return rc;
+		rc = edit_lay(plan, &f->plan);
+	}
 	return rc ? err_set(e, -rc, "%s", strerror(-rc)) : 0;
 }
 
@@ -115,51 +118,63 @@ static int check(struct save *s, struct err *e)
 
 /* ---- committing ---- */
 
-/* The one file that the edit changes. */
-static int changed_file(struct save *s, unsigned *file, struct err *e)
+void before_free(struct before *b)
 {
-	unsigned n = 0;
+	while (b->files) {
+		struct before_file *f = b->files;
 
-	*file = 0;
-	for (unsigned i = 0; i < atomic_load(&s->t->nfiles); i++) {
-		if (!edit_changes(s->ed, i))
-			continue;
-		*file = i;
-		n++;
+		b->files = f->next;
+		plan_free(&f->plan);
+		free(f);
 	}
-	return n == 1 ? 0 : err_set(e, EXDEV, "it would change %u files at once", n);
+}
+
+static const struct before_file *known_before(const struct save *s, unsigned file)
+{
+	const struct before_file *f = s->before->commits == s->t->commits ? s->before->files : NULL;
+
+	while (f && f->file != file)
+		f = f->next;
+	return f;
 }
 
 /* The bytes that a plan replaces, with those on top that an earlier save of the same draft replaced. */
-static int old_bytes(struct save *s, const struct plan *plan, unsigned file, struct plan *out)
+static int old_bytes(struct save *s, const struct plan *plan, unsigned file, struct before *to)
 {
-	struct before *b = s->before;
+	const struct before_file *known = known_before(s, file);
+	struct before_file *f = calloc(1, sizeof *f);
 	uint8_t *room;
 	int rc = 0;
 
-	plan_init(out, plan->base);
+	if (!f)
+		return -ENOMEM;
+	*f = (struct before_file){ .next = to->files, .file = file };
+	plan_init(&f->plan, plan->base);
+	to->files = f;
 	for (size_t i = 0; i < plan->n && !rc; i++) {
 		const struct write *w = &plan->v[i];
 
 		room = malloc(w->len);
 		rc = room ? src_pread(plan->base, room, w->len, w->at) : -ENOMEM;
-		rc = rc ? rc : plan_write(out, w->at, room, w->len);
+		rc = rc ? rc : plan_write(&f->plan, w->at, room, w->len);
 		free(room);
 	}
-	if (!rc && b->set && b->file == file && b->commits == s->t->commits)
-		rc = edit_lay(out, &b->plan);
-	if (rc)
-		plan_free(out);
-	return rc;
+	return !rc && known ? edit_lay(&f->plan, &known->plan) : rc;
 }
 
-static void remember(struct save *s, unsigned file, struct plan *old)
+/* What a later save of the draft begins with again; nothing when data moves, or memory is short. */
+static void all_old_bytes(struct save *s, struct before *to)
 {
-	struct before *b = s->before;
+	unsigned file;
+	int rc = s->before ? 0 : -ENOENT;
 
-	if (b->set)
-		plan_free(&b->plan);
-	*b = (struct before){ .plan = *old, .file = file, .commits = s->t->commits, .set = true };
+	for (unsigned i = 0; !rc && (file = edit_file(s->ed, i)) != NO_FILE; i++) {
+		const struct plan *plan = edit_plan(s->ed, file);
+
+		rc = plan->moved || plan->size != plan->base->size ? -EFBIG : old_bytes(s, plan, file, to);
+	}
+	if (rc)
+		before_free(to);
 }
 
 static void log_progress(void *ctx, uint64_t done, uint64_t all)
@@ -176,11 +191,27 @@ static void look_again(struct save *s, unsigned file)
 	struct tree *t = s->t;
 
 	pthread_rwlock_wrlock(&t->state);
-	if (!archive_refresh(tree_file(t, file)->archive, NULL)) {
+	if (t->folder) {
+		t->commits++;
+		folder_suspect(t, file);
+		folder_freshen(t, &s->ids);
+	} else if (!archive_refresh(tree_file(t, file)->archive, NULL)) {
 		t->commits++;
 		tree_refresh(t, file, NULL, &s->ids);
 	}
 	pthread_rwlock_unlock(&t->state);
+}
+
+static int check_folder(struct save *s, struct err *e)
+{
+	unsigned file = s->n.unit->file;
+	int rc = folder_check(s->t, file, e);
+
+	for (unsigned i = 0; !rc && (file = edit_file(s->ed, i)) != NO_FILE; i++)
+		rc = folder_check(s->t, file, e);
+	if (rc)
+		look_again(s, file);
+	return rc;
 }
 
 /* An edit that fails, or changes nothing, may do so because it was planned over what is not there any more. */
@@ -189,6 +220,8 @@ static int check_files(struct save *s, struct err *e)
 	struct tree *t = s->t;
 	int rc = 0;
 
+	if (t->folder)
+		return check_folder(s, e);
 	for (unsigned i = 0; i < atomic_load(&t->nfiles) && !rc; i++) {
 		rc = archive_check(tree_file(t, i)->archive, e);
 		if (rc)
@@ -197,42 +230,81 @@ static int check_files(struct save *s, struct err *e)
 	return rc;
 }
 
-/* When it fails halfway, the archive reads as if it had not, through its journal. */
-static int commit_file(struct save *s, unsigned file, struct err *e)
+/* The one file that the edit changes. */
+static int changed_file(struct save *s, unsigned *file, struct err *e)
 {
-	struct tree *t = s->t;
-	const struct plan *plan = edit_plan(s->ed, file);
-	int rc = archive_commit(tree_file(t, file)->archive, plan, (char *)s->path.p, log_progress, t, e);
+	unsigned n = 0, f;
 
-	if (!t->held && rc == -ESTALE)
-		look_again(s, file);
-	if (!t->held)
-		return rc;
-	t->commits += !rc;
-	tree_refresh(t, file, plan, &s->ids);
-	t->held = false;
-	pthread_rwlock_unlock(&t->state);
-	return rc;
+	*file = 0;
+	for (unsigned i = 0; (f = edit_file(s->ed, i)) != NO_FILE; i++) {
+		if (!edit_changes(s->ed, f))
+			continue;
+		*file = f;
+		n++;
+	}
+	return n == 1 ? 0 : err_set(e, EXDEV, "it would change %u files at once", n);
 }
 
-static int commit(struct save *s, struct err *e)
+/* When it fails halfway, the archive reads as if it had not, through its journal. */
+static int commit_file(struct save *s, struct err *e)
 {
+	struct tree *t = s->t;
 	const struct plan *plan;
-	struct plan old;
-	bool remembered = false;
 	unsigned file;
 	int rc = changed_file(s, &file, e);
 
 	if (rc)
 		return rc;
 	plan = edit_plan(s->ed, file);
-	if (s->before && !plan->moved && plan->size == plan->base->size)
-		remembered = !old_bytes(s, plan, file, &old);
-	rc = commit_file(s, file, e);
-	if (remembered && !rc)
-		remember(s, file, &old);
-	else if (remembered)
-		plan_free(&old);
+	rc = archive_commit(tree_file(t, file)->archive, plan, (char *)s->path.p, log_progress, t, e);
+	if (!t->held && rc == -ESTALE)
+		look_again(s, file);
+	if (t->held) {
+		t->commits += !rc;
+		tree_refresh(t, file, plan, &s->ids);
+	}
+	return rc;
+}
+
+/* Any number of files of a folder. */
+static int commit_folder(struct save *s, struct err *e)
+{
+	struct tree *t = s->t;
+	struct folder_commit *c;
+	int rc = folder_commit_begin(t, s->ed, &c, e);
+
+	if (rc)
+		return rc;
+	rc = folder_commit_do(c, (char *)s->path.p, log_progress, e);
+	if (t->held) {
+		t->commits += !rc;
+		folder_commit_refresh(c, &s->ids);
+	}
+	folder_commit_end(c);
+	return rc;
+}
+
+static int commit(struct save *s, struct err *e)
+{
+	struct tree *t = s->t;
+	struct before old = { 0 };
+	int rc;
+
+	all_old_bytes(s, &old);
+	rc = t->folder ? commit_folder(s, e) : commit_file(s, e);
+	if (t->held) {
+		t->held = false;
+		pthread_rwlock_unlock(&t->state);
+	} else if (t->folder && rc) {
+		check_files(s, NULL);
+	}
+	if (!rc && old.files) {
+		before_free(s->before);
+		s->before->files = old.files;
+		s->before->commits = t->commits;
+	} else {
+		before_free(&old);
+	}
 	return rc;
 }
 

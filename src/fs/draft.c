@@ -37,8 +37,7 @@ static struct draft *find(struct tree *t, struct node n)
 static void free_draft(struct draft *d)
 {
 	store_free(d->store);
-	if (d->before.set)
-		plan_free(&d->before.plan);
+	before_free(&d->before);
 	pthread_mutex_destroy(&d->busy);
 	pthread_cond_destroy(&d->saved);
 	free(d);

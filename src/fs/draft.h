@@ -37,12 +37,11 @@ void draft_close_all(struct tree *t);
 /* What drafts remember of the archive from before they were first saved, so that a half text that was saved on the way
  * leaves no trace in the whole one. */
 struct before {
-	struct plan plan;
-	unsigned file;
+	struct before_file { struct before_file *next; unsigned file; struct plan plan; } *files;      /* NULL: not set */
 	uint64_t commits;
-	bool set;
 	uint32_t gen;                          /* of the unit, when the draft was made or last saved */
 };
+void before_free(struct before *b);
 /* Makes `text` the contents of a node: checked, encoded, in the archive. before may be NULL. An error leaves everything
  * as it was, FILE.rejected and a line in errors.txt. *n is looked at once no other edit is under way: another may
  * number it anew before. */

@@ -144,6 +144,15 @@ bool edit_changes(const struct edit *ed, unsigned file)
 	return f && changes(f->plan);
 }
 
+unsigned edit_file(const struct edit *ed, unsigned i)
+{
+	const struct edit_file *f = ed->files;
+
+	while (f && i--)
+		f = f->next;
+	return f ? f->number : NO_FILE;
+}
+
 int edit_settle(struct edit *ed, bool *empty, struct err *e)
 {
 	*empty = true;

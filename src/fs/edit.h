@@ -32,6 +32,8 @@ int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e)
 int edit_lay(struct plan *to, const struct plan *from);
 /* Whether the edit, once settled, changes a file. */
 bool edit_changes(const struct edit *ed, unsigned file);
+/* The i-th of the files that the edit has opened; NO_FILE behind the last. */
+unsigned edit_file(const struct edit *ed, unsigned i);
 /* Leaves out what does not change anything. True when nothing is left in any file. */
 int edit_settle(struct edit *ed, bool *empty, struct err *e);
 /* Remembers what is planned; from then on the same is applied once more, edit_is_second(). Then edit_repeated() tells

@@ -14,7 +14,6 @@
 #include "fileset_in.h"
 
 #define TRIES 20u                              /* while the lock's file is removed under our hands */
-#define LOCK_NAME ".modelfs-lock"
 #define LET_GO_MS 50u                          /* that those who read are waited for when the folder is closed */
 
 static const struct timespec millisecond = { .tv_nsec = 1000000 };
@@ -26,7 +25,7 @@ bool fileset_is_own(const char *name)
 	static const char undo[] = ".modelfs-undo";
 	size_t n = sizeof undo - 1;
 
-	if (!strcmp(name, LOCK_NAME) || !strcmp(name, ".modelfs-journal") || !strcmp(name, ".modelfs-new"))
+	if (!strcmp(name, FILESET_LOCK) || !strcmp(name, ".modelfs-journal") || !strcmp(name, ".modelfs-new"))
 		return true;
 	if (strncmp(name, undo, n))
 		return false;
@@ -131,7 +130,7 @@ static void PRINTF(2, 3) give_up(struct fileset *fs, const char *fmt, ...)
 
 static bool has_name(const struct fileset *fs, int fd)
 {
-	struct stamp there = place_stamp(&fs->set.place, LOCK_NAME);
+	struct stamp there = place_stamp(&fs->set.place, FILESET_LOCK);
 	struct stat st;
 
 	return there.there && !fstat(fd, &st) && st.st_dev == there.dev && st.st_ino == there.ino;
@@ -156,7 +155,7 @@ static int take_folder(struct fileset *fs, struct err *e)
 {
 	int rc;
 
-	fs->lock = place_open(&fs->set.place, LOCK_NAME, O_RDWR | O_CREAT | O_NONBLOCK);
+	fs->lock = place_open(&fs->set.place, FILESET_LOCK, O_RDWR | O_CREAT | O_NONBLOCK);
 	if (fs->lock == -EROFS)
 		give_up(fs, "its file system is read-only");
 	else if (fs->lock < 0)
@@ -190,7 +189,7 @@ static int start_writing(struct fileset *fs, struct err *e)
 	return 0;
 }
 
-/* Those who began to read when there was no LOCK_NAME yet have locked the folder itself, which can only be shared. */
+/* Those who began to read when there was no FILESET_LOCK yet have locked the folder itself, which can only be shared. */
 static void wait_for_first(struct fileset *fs)
 {
 	while (!fs->alone && filelock_shared(fs->set.place.dir, LOCK_BYTES))
@@ -218,13 +217,13 @@ void fileset_unlock(struct fileset *fs)
  * errno: ESTALE when it came or went meanwhile. */
 static int share(struct fileset *fs)
 {
-	int rc, fd = openat(fs->set.place.dir, LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int rc, fd = openat(fs->set.place.dir, FILESET_LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int on = fd < 0 ? fs->set.place.dir : fd;
 
 	if (fd < 0 && errno != ENOENT)
 		return -errno;
 	rc = filelock_take(on, LOCK_BYTES, false, true);
-	if (!rc && (fd < 0 ? place_stamp(&fs->set.place, LOCK_NAME).there : !has_name(fs, fd))) {
+	if (!rc && (fd < 0 ? place_stamp(&fs->set.place, FILESET_LOCK).there : !has_name(fs, fd))) {
 		filelock_drop(on, LOCK_BYTES);
 		rc = -ESTALE;
 	}

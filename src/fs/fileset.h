@@ -11,6 +11,8 @@
 
 struct fileset;
 
+#define FILESET_LOCK ".modelfs-lock"
+
 struct fileset_options {
 	bool write;                            /* asked for; fileset_writable() tells whether it came true */
 	bool noundo;

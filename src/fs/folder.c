@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "fileset.h"
 #include "log.h"
 
 /* The root's unit: it has no files of its own, but the units of all files lie in it. */
@@ -27,7 +28,18 @@ static int make_root(struct tree *t, struct err *e)
 	return rc;
 }
 
-int folder_open(struct tree *t, struct err *e)
+static int open_set(struct tree *t, void (*hold)(void *tree), struct err *e)
+{
+	struct folder *f = t->folder;
+	struct fileset_options opt = { .write = t->writable, .noundo = t->noundo, .hold = hold, .hold_ctx = t };
+	int rc = fileset_open(f->hosts.fd, t->path, &opt, &f->set, e);
+
+	if (!rc)
+		t->writable = fileset_writable(f->set, NULL);
+	return rc;
+}
+
+int folder_open(struct tree *t, void (*hold)(void *tree), struct err *e)
 {
 	struct folder *f = calloc(1, sizeof *f);
 	int rc;
@@ -38,6 +50,7 @@ int folder_open(struct tree *t, struct err *e)
 	kinds_init(&f->kinds);
 	pthread_mutex_init(&f->lock, NULL);
 	rc = hosts_open(&f->hosts, t->path, e);
+	rc = rc ? rc : open_set(t, hold, e);
 	if (rc)
 		return rc;
 	f->pool = pool_new(t);
@@ -59,6 +72,8 @@ void folder_close(struct tree *t)
 	for (unsigned i = 0; i < t->nfiles; i++)
 		close_file(tree_file(t, i));
 	pool_free(f->pool);
+	if (f->set)
+		fileset_close(f->set);
 	hosts_close(&f->hosts);
 	kinds_free(&f->kinds);
 	buf_free(&f->suspects);
@@ -70,7 +85,7 @@ void folder_close(struct tree *t)
 
 bool folder_hides(const char *name)
 {
-	return !strncmp(name, ".modelfs-", 9);
+	return fileset_is_own(name);
 }
 
 /* Nothing can be known of what lies below another mount, not even a number. */
@@ -163,15 +178,34 @@ static int new_unit(struct tree *t, unsigned i, const struct format *format, str
 	return 0;
 }
 
+/* As a journal leaves it that cannot be applied. */
+static int read_through(struct tree *t, const struct tree_file *f, struct source **src)
+{
+	struct source *file = *src;
+	struct buf path = { 0 };
+	int rc = spot_path(&t->folder->hosts, f->spot, &path);
+
+	buf_char(&path, 0);
+	rc = rc ? rc : path.bad ? -ENOMEM : fileset_through(t->folder->set, (char *)path.p, file, src, NULL);
+	buf_free(&path);
+	src_put(file);
+	return rc;
+}
+
 static int set_contents(struct tree *t, unsigned i, const struct stat *st)
 {
 	struct tree_file *f = tree_file(t, i);
 	struct source *src;
+	int rc = 0;
 
 	see(&f->seen, st);
 	src = pool_source(t->folder->pool, i, &f->seen);
 	if (!src)
 		return -ENOMEM;
+	if (fileset_pending(t->folder->set))
+		rc = read_through(t, f, &src);
+	if (rc)
+		return rc;
 	src_put(f->src);
 	f->src = src;
 	f->mtime = f->seen.mtime;
@@ -231,6 +265,21 @@ static int new_file(struct tree *t, struct host *dir, const char *name, const st
 	}
 	atomic_store(&t->nfiles, i + 1);
 	*out = i;
+	return 0;
+}
+
+int folder_renew_file(struct tree *t, unsigned i, const struct stat *now)
+{
+	struct tree_file *f = tree_file(t, i);
+	struct unit *u = unit_at(t, f->unit);
+	int rc = set_contents(t, i, now);
+
+	if (rc)
+		return rc;
+	atomic_store(&f->unsure, false);
+	src_ref(f->src);
+	src_put(u->src);
+	u->src = f->src;
 	return 0;
 }
 
@@ -436,6 +485,13 @@ void folder_freshen(struct tree *t, struct buf *ids)
 	buf_free(&suspects);
 }
 
+void folder_freshen_all(struct tree *t, struct buf *ids)
+{
+	for (unsigned i = 0; i < atomic_load(&t->nfiles); i++)
+		suspect(t, i);
+	folder_freshen(t, ids);
+}
+
 int folder_unit_path(struct tree *t, const struct unit *u, struct buf *out)
 {
 	return spot_path(&t->folder->hosts, tree_file(t, u->file)->spot, out);
@@ -502,12 +558,16 @@ int folder_rename(struct tree *t, struct host *dir, const char *name, struct hos
 
 	if (!(flags & RENAME_EXCHANGE))
 		host_keep(h, to, to_name);
-	if (files)
+	if (files) {
+		pthread_mutex_lock(&t->commit);
 		pthread_rwlock_wrlock(&t->state);
+	}
 	rc = rename_now(t, dir, name, to, to_name, flags);
 	if (!rc)
 		move_names(t, dir, name, to, to_name, flags & RENAME_EXCHANGE);
-	if (files)
+	if (files) {
 		pthread_rwlock_unlock(&t->state);
+		pthread_mutex_unlock(&t->commit);
+	}
 	return rc;
 }

@@ -16,6 +16,7 @@ struct pool;                                   /* descriptors of model files */
 struct folder {
 	struct hosts hosts;
 	struct kinds kinds;
+	struct fileset *set;                   /* changes its files */
 	struct pool *pool;
 	pthread_mutex_t lock;                  /* of suspects; a leaf */
 	struct buf suspects;                   /* numbers of files that have to be looked at again, 4 bytes each */
@@ -36,8 +37,8 @@ struct wish {
 	char path[];
 };
 
-/* tree->path is a folder: makes it the tree's root. */
-int folder_open(struct tree *t, struct err *e);
+/* tree->path is a folder: makes it the tree's root. hold: before bytes change. */
+int folder_open(struct tree *t, void (*hold)(void *tree), struct err *e);
 void folder_close(struct tree *t);
 
 /* ---- names ---- */
@@ -55,7 +56,8 @@ bool folder_hides(const char *name);
 /* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. */
 const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name, const struct stat *st);
 
-/* Renames, and what was known by one name is known by the other. Outside the tree. flags: renameat2()'s. */
+/* Renames, and what was known by one name is known by the other. Outside the tree. flags: renameat2()'s. While a
+ * commit is under way files keep their names, and what is known of them. */
 int folder_rename(struct tree *t, struct host *dir, const char *name, struct host *to, const char *to_name,
 		  unsigned flags);
 
@@ -84,10 +86,25 @@ void folder_freshen(struct tree *t, struct buf *ids);
 int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *file, struct seen *seen);
 /* The unit's file path below the folder. */
 int folder_unit_path(struct tree *t, const struct unit *u, struct buf *out);
+/* After a commit, with `state` held exclusively: what the file is now. */
+int folder_renew_file(struct tree *t, unsigned i, const struct stat *now);
+/* The same for all files: a journal came or went that they are read through. */
+void folder_freshen_all(struct tree *t, struct buf *ids);
 /* Attributes of the file. */
 const struct seen *folder_seen(const struct tree *t, const struct unit *u);
 
 void folder_suspect(struct tree *t, unsigned file);
+
+/* folder_commit.c: changes files that an edit has changed, all or none. ESTALE when one is not what it was. */
+struct edit;
+struct folder_commit;
+int folder_check(struct tree *t, unsigned file, struct err *e);
+int folder_commit_begin(struct tree *t, struct edit *ed, struct folder_commit **out, struct err *e);
+int folder_commit_do(struct folder_commit *c, const char *what,
+		     void (*progress)(void *tree, uint64_t done, uint64_t all), struct err *e);
+/* With `state` held exclusively: the files are what they are now, and units show that. */
+void folder_commit_refresh(struct folder_commit *c, struct buf *ids);
+void folder_commit_end(struct folder_commit *c);
 
 /* folder_find.c: unit_find() */
 int folder_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "beneath.h"
+#include "unit.h"
 
 #include <fcntl.h>
 
@@ -18,16 +19,19 @@
 
 /* ---- stamps ---- */
 
-static int64_t ns(const struct timespec *t)
-{
-	return t->tv_sec * 1000000000ll + t->tv_nsec;
-}
-
 void see(struct seen *s, const struct stat *st)
 {
 	*s = (struct seen){
-		.dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .mtime = ns(&st->st_mtim),
-		.ctime = ns(&st->st_ctim), .mode = st->st_mode, .uid = st->st_uid, .gid = st->st_gid,
+		.dev = st->st_dev, .ino = st->st_ino, .size = st->st_size, .mtime = ns_of(&st->st_mtim),
+		.ctime = ns_of(&st->st_ctim), .mode = st->st_mode, .uid = st->st_uid, .gid = st->st_gid,
+	};
+}
+
+struct stat seen_stat(const struct seen *s)
+{
+	return (struct stat){
+		.st_dev = s->dev, .st_ino = s->ino, .st_size = s->size, .st_mode = s->mode, .st_uid = s->uid,
+		.st_gid = s->gid, .st_mtim = timespec_of(s->mtime), .st_ctim = timespec_of(s->ctime),
 	};
 }
 
@@ -42,7 +46,7 @@ bool is_young(const struct stat *st)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return ns(&now) - ns(&st->st_ctim) < YOUNG_NS;
+	return ns_of(&now) - ns_of(&st->st_ctim) < YOUNG_NS;
 }
 
 /* ---- memory ---- */
@@ -75,8 +79,8 @@ static uint64_t stamp_hash(const struct kinds *k, const char *name, const struct
 {
 	uint64_t h = add(add(k->seed, st->st_ino), st->st_dev);
 
-	h = add(add(h, (uint64_t)st->st_size), (uint64_t)ns(&st->st_mtim));
-	h = add(h, (uint64_t)ns(&st->st_ctim));
+	h = add(add(h, (uint64_t)st->st_size), (uint64_t)ns_of(&st->st_mtim));
+	h = add(h, (uint64_t)ns_of(&st->st_ctim));
 	for (; *name; name++)
 		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
 	return add(h, k->seed) & ~(uint64_t)KIND_MASK;

@@ -36,6 +36,7 @@ struct seen {
 	gid_t gid;
 };
 void see(struct seen *s, const struct stat *st);
+struct stat seen_stat(const struct seen *s);   /* as far as it is known */
 /* Whether two looks saw the same file with the same bytes, as far as that can be told. */
 bool same_seen(const struct seen *a, const struct seen *b);
 /* Whether a file may be written again without its stamp telling. */

@@ -17,6 +17,7 @@
 
 #include "cmd.h"
 #include "filelock.h"
+#include "fileset.h"
 #include "log.h"
 #include "loop.h"
 #include "notify.h"
@@ -290,11 +291,24 @@ static bool is_ours(const char *path, char **archive)
 	return ours;
 }
 
+/* What a writer of the archive, or folder, holds its lock on. */
+static int open_lock(const char *archive)
+{
+	int fd = open(archive, O_RDONLY | O_NONBLOCK | O_CLOEXEC), lock;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISDIR(st.st_mode))
+		return fd;
+	lock = openat(fd, FILESET_LOCK, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	close(fd);
+	return lock;
+}
+
 /* The kernel does not wait for the daemon, but who unmounts wants the archive to be free. */
 static void wait_for_daemon(const char *archive)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	int fd = archive ? open(archive, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	int fd = archive ? open_lock(archive) : -1;
 
 	for (unsigned i = 0; i < UMOUNT_WAIT && fd >= 0 && filelock_held(fd, LOCK_WRITER); i++)
 		nanosleep(&pause, NULL);

@@ -554,7 +554,7 @@ static void own(const struct tree *t, const struct unit *u, struct node_attr *a)
 	a->owned = true;
 	a->uid = seen->uid;
 	a->gid = seen->gid;
-	a->mode &= a->dir ? (uint16_t)(mode | (mode & 0444) >> 2) : mode;
+	a->mode = a->dir ? (uint16_t)(mode | (mode & 0444) >> 2) : a->mode & 0200 ? mode : mode & 0444;
 }
 
 static void view_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
@@ -565,10 +565,8 @@ static void view_attr(struct tree *t, struct node n, bool exact, struct node_att
 
 	*out = (struct node_attr){ .dir = node_is_dir(n), .ino = node_ino(t, n) };
 	out->mode = out->dir ? 0755 : node_writable(t, n) ? 0644 : 0444;
-	if (t->folder) {
-		out->mode |= (out->mode & 0600) >> 3 | (out->mode & 0600) >> 6;
+	if (t->folder)
 		own(t, n.unit, out);
-	}
 	if (!out->dir && draft_size_node(t, n, &out->size, &mtime)) {
 		out->sized = true;
 		out->mtime = timespec_of(mtime);

@@ -190,6 +190,8 @@ static int make_node(struct tree *t, fuse_ino_t parent, const char *name, mode_t
 	struct node dir;
 	int rc = node_from_id(t, parent, &dir) ? node_lookup_view(t, dir, name, out) : -ESTALE;
 
+	if (!t->writable)                      /* the plain files of a folder can be, still */
+		return rc == -ENOENT ? -EROFS : rc ? rc : -EACCES;
 	if (!rc) {
 		ghost_remove(t, *out);
 		return 0;

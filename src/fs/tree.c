@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "fileset.h"
 #include "folder.h"
 #include "scratch.h"
 
@@ -45,6 +46,8 @@ static void hold(void *ctx)
 
 static _Thread_local uint64_t inside[TREE_ARCHIVES / 64];      /* files this thread has begun to read, a bit each */
 
+static _Thread_local bool in_folder;           /* the same, all files of a folder */
+
 static void set_inside(unsigned file)
 {
 	inside[file / 64] |= UINT64_C(1) << file % 64;
@@ -73,6 +76,9 @@ static void begin_alone(struct tree *t, unsigned file)
 
 static void end_reading(struct tree *t)
 {
+	if (in_folder)
+		fileset_read_end(t->folder->set);
+	in_folder = false;
 	for (unsigned i = 0; i < ARRAY_LEN(inside); i++)
 		for (; inside[i]; inside[i] &= inside[i] - 1)
 			archive_read_end(tree_file(t, i * 64 + (unsigned)__builtin_ctzll(inside[i]))->archive);
@@ -296,7 +302,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	}
 	slash = strrchr(t->path, '/');
 	t->name = slash ? slash + 1 : t->path;
-	rc = is_folder(t->path) ? folder_open(t, e) : open_root(t, opt, e);
+	rc = is_folder(t->path) ? folder_open(t, hold, e) : open_root(t, opt, e);
 	end_alone(t);
 	if (rc) {
 		tree_close(t);
@@ -374,15 +380,12 @@ int tree_fd(const struct tree *t)
 
 bool tree_writable(const struct tree *t, const char **why)
 {
-	if (t->folder && why)
-		*why = "models in folders cannot be written yet";
-	return !t->folder && archive_writable(tree_file(t, 0)->archive, why);
+	return t->folder ? fileset_writable(t->folder->set, why) : archive_writable(tree_file(t, 0)->archive, why);
 }
 
 bool tree_file_writable(const struct tree *t, const struct tree_file *f)
 {
-	(void)t;
-	return f->archive && archive_writable(f->archive, NULL);
+	return f->archive ? archive_writable(f->archive, NULL) : fileset_writable(t->folder->set, NULL);
 }
 
 bool tree_is_shared(const struct tree *t)
@@ -396,6 +399,8 @@ void tree_tidy(struct tree *t)
 		return;
 	for (unsigned i = 0; i < archives(t); i++)
 		archive_tidy(tree_file(t, i)->archive);
+	if (t->folder)
+		fileset_tidy(t->folder->set);
 	pthread_mutex_unlock(&t->commit);
 }
 
@@ -408,6 +413,8 @@ static bool begin_reading(struct tree *t)
 	unsigned n = archives(t);
 	bool changed = false;
 
+	if (t->folder)
+		in_folder = !fileset_read_begin(t->folder->set, &changed, NULL);
 	for (unsigned i = 0; i < n && !changed; i++)
 		if (!archive_read_begin(tree_file(t, i)->archive, &changed, NULL))
 			set_inside(i);
@@ -420,6 +427,8 @@ static void refresh_all(struct tree *t)
 
 	pthread_rwlock_wrlock(&t->state);
 	atomic_store(&t->shared, true);
+	if (t->folder && !fileset_refresh(t->folder->set, NULL))
+		folder_freshen_all(t, &ids);
 	for (unsigned i = 0; i < archives(t); i++)
 		if (!archive_refresh(tree_file(t, i)->archive, NULL))
 			tree_refresh(t, i, NULL, &ids);
@@ -432,10 +441,14 @@ static void freshen(struct tree *t)
 {
 	struct buf ids = { 0 };
 
+	if (t->slow)
+		t->slow();
+	pthread_mutex_lock(&t->commit);
 	pthread_rwlock_wrlock(&t->state);
 	folder_freshen(t, &ids);
 	tree_found(t, &ids);
 	pthread_rwlock_unlock(&t->state);
+	pthread_mutex_unlock(&t->commit);
 }
 
 void tree_enter(struct tree *t)
