@@ -345,13 +345,13 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 		if (k >= v->n - at->unit->index || !v->v[at->unit->index + k].size)
 			return NULL;
 		src = entry_source(at->up->src, at->up->unit->format, &v->v[at->unit->index + k]);
-	} else if (!l->up && k == 1 && l->unit->format->behind) {
-		if (unit_file_beside(ed->tree, l->unit, l->unit->format->behind, &file) || open_file(ed, file, &f, e))
-			return NULL;
+		if (!src)
+			err_nomem(e);
+	} else if (k == 1 && l->unit->format->behind &&
+		   !unit_file_beside(ed->tree, l->unit, l->unit->format->behind, &file) &&
+		   !open_file(ed, file, &f, e)) {
 		src = src_ref(f->root);
 	}
-	if (!src)
-		err_nomem(e);
 	return src;
 }
 

@@ -202,7 +202,7 @@ int unit_file_beside(struct tree *t, const struct unit *u, const char *ext, unsi
 
 	if (!t->folder)
 		return tree_file_beside(t, ext, file);
-	rc = folder_find(t, u, &beside, &found, NULL);
+	rc = folder_find(t, unit_at(t, tree_file(t, u->file)->unit), &beside, &found, NULL);
 	if (!rc)
 		*file = found->file;
 	return rc;

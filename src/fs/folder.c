@@ -370,11 +370,11 @@ int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *fi
 	*file = file_at(&t->folder->hosts, dir, name);
 	if (*file == NO_FILE)
 		rc = new_file(t, dir, name, &found, file);
-	if (!rc && !is_known(t, *file, &found))
-		rc = -ESTALE;
-	if (!rc)
-		*seen = tree_file(t, *file)->seen;
-	return rc;
+	if (rc)
+		return rc;
+	is_known(t, *file, &found);
+	*seen = tree_file(t, *file)->seen;
+	return 0;
 }
 
 /* ---- what others did ---- */

@@ -82,7 +82,8 @@ bool folder_changed(struct tree *t, const struct unit *u);
 /* folder_changed() has found something; tree_enter() calls folder_freshen(), with `state` held exclusively. */
 bool folder_is_suspicious(const struct tree *t);
 void folder_freshen(struct tree *t, struct buf *ids);
-/* The file at a path below the folder, made known; ENOENT. Inside the tree. seen: what it was, or NULL. */
+/* The file at a name, made known; ENOENT. Inside the tree, with `opening` held. seen: what it is known as, which may be
+ * outdated; then it is suspected. */
 int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *file, struct seen *seen);
 /* The unit's file path below the folder. */
 int folder_unit_path(struct tree *t, const struct unit *u, struct buf *out);

@@ -358,7 +358,7 @@ int folder_find(struct tree *t, const struct unit *u, const struct want *w, stru
 	}
 	if (rc)
 		return err_set(e, -rc, "%s: %s", w->path, strerror(-rc));
-	if (wish->file == NO_FILE)
+	if (wish->file == NO_FILE || tree_file(t, wish->file)->gone)
 		return -ENOENT;
 	*out = unit_at(t, tree_file(t, wish->file)->unit);
 	return 0;
