@@ -27,8 +27,7 @@ bool want_is_below(const char *path)
 	}
 }
 
-/* The length of a name without the version that discs add. */
-static size_t bare_length(const char *name)
+size_t want_bare_length(const char *name)
 {
 	size_t n = strlen(name);
 
@@ -37,7 +36,7 @@ static size_t bare_length(const char *name)
 
 bool want_is_name(const char *have, const char *name, size_t n)
 {
-	return bare_length(have) == n && !strncasecmp(have, name, n);
+	return want_bare_length(have) == n && !strncasecmp(have, name, n);
 }
 
 /* The first of `dir` that has that name, n bytes of it, without regard to case; the caller's to free. */

@@ -72,6 +72,7 @@ void folder_close(struct tree *t)
 	for (unsigned i = 0; i < t->nfiles; i++)
 		close_file(tree_file(t, i));
 	pool_free(f->pool);
+	folder_names_free(f->names);
 	if (f->set)
 		fileset_close(f->set);
 	hosts_close(&f->hosts);

@@ -12,12 +12,14 @@
 #include "unit.h"
 
 struct pool;                                   /* descriptors of model files */
+struct folder_names;                           /* its files by name alone */
 
 struct folder {
 	struct hosts hosts;
 	struct kinds kinds;
 	struct fileset *set;                   /* changes its files */
 	struct pool *pool;
+	struct folder_names *names;            /* NULL until somebody asks; under tree->opening */
 	pthread_mutex_t lock;                  /* of suspects; a leaf */
 	struct buf suspects;                   /* numbers of files that have to be looked at again, 4 bytes each */
 	_Atomic bool suspicious;               /* there are some */
@@ -30,6 +32,7 @@ struct watch { char *path; struct seen seen; };
 struct wish {
 	struct wish *next;
 	unsigned file;                         /* what it got; NO_FILE: nothing */
+	_Atomic uint32_t gen;                  /* of the names by which all of the folder was searched; 0: it was not */
 	struct watch *watches;
 	unsigned nwatches;
 	uint8_t where;
@@ -112,6 +115,16 @@ int folder_find(struct tree *t, const struct unit *u, const struct want *w, stru
 /* With `state` held exclusively. */
 void folder_forget_wishes(struct tree_file *f);
 bool folder_wishes_changed(struct tree *t, const struct tree_file *f);
+
+/* What lies at a path; ino 0: nothing. */
+void folder_see_path(const struct hosts *h, const char *path, struct seen *out);
+
+/* folder_names.c: files by name alone; with `opening` held. folder_names_look() sees to it that what is known is no
+ * older than a second, and gives a number that changes with it. The path of the only file of a name, in any case; the
+ * caller's to free; NULL: there is none, or more than one. */
+uint32_t folder_names_look(struct tree *t);
+char *folder_names_find(struct tree *t, const char *name);
+void folder_names_free(struct folder_names *f);
 
 /* folder_source.c: bytes of a model file, as long as it is what `seen` says: else reading gives ESTALE. The file is
  * opened when it is read, and at most POOL_MOST are open. */

@@ -14,8 +14,7 @@
 
 /* ---- what answers rest on ---- */
 
-/* ino 0: there is nothing. */
-static void see_path(const struct hosts *h, const char *path, struct seen *out)
+void folder_see_path(const struct hosts *h, const char *path, struct seen *out)
 {
 	int fd = beneath_open(h->fd, path, O_PATH | O_NOFOLLOW, 0);
 	struct stat st;
@@ -51,15 +50,39 @@ static bool watch_changed(const struct hosts *h, const struct watch *w)
 {
 	struct seen now;
 
-	see_path(h, w->path, &now);
+	folder_see_path(h, w->path, &now);
 	return !same_seen(&now, &w->seen);
+}
+
+/* Whether a search of all of the folder would find something else now. */
+static bool search_changed(struct tree *t, struct wish *w)
+{
+	uint32_t gen = atomic_load(&w->gen), now;
+	const char *had = w->file == NO_FILE ? NULL : w->watches[0].path;
+	char *path;
+	bool same = true;
+
+	if (!gen)
+		return false;
+	pthread_mutex_lock(&t->opening);
+	now = folder_names_look(t);
+	if (now != gen) {
+		path = folder_names_find(t, w->path);
+		same = had && path ? !strcmp(had, path) : !had && !path;
+		free(path);
+	}
+	pthread_mutex_unlock(&t->opening);
+	if (same)
+		atomic_store(&w->gen, now);
+	return !same;
 }
 
 bool folder_wishes_changed(struct tree *t, const struct tree_file *f)
 {
 	bool any = false;
 
-	for (const struct wish *w = atomic_load(&f->wishes); w; w = w->next) {
+	for (struct wish *w = atomic_load(&f->wishes); w; w = w->next) {
+		any |= search_changed(t, w);
 		for (unsigned i = 0; i < w->nwatches; i++) {
 			if (!watch_changed(&t->folder->hosts, &w->watches[i]))
 				continue;
@@ -79,6 +102,7 @@ struct search {
 	struct watch *v;
 	unsigned n;
 	unsigned file;                         /* found */
+	uint32_t gen;                          /* of the names it was looked for among; 0: it was not */
 };
 
 static int watch(struct search *s, const char *path, const struct seen *seen)
@@ -158,7 +182,7 @@ static int try_path(struct search *s, const char *path)
 		return rc;
 	s->file = rc ? NO_FILE : file;
 	if (rc)
-		see_path(&s->t->folder->hosts, path, &seen);   /* there may be a directory */
+		folder_see_path(&s->t->folder->hosts, path, &seen);   /* there may be a directory */
 	return watch(s, path, &seen) ? -ENOMEM : rc;
 }
 
@@ -265,6 +289,20 @@ static int search_swapped(struct search *s, const char *ext)
 	return rc;
 }
 
+static int search_everywhere(struct search *s, const char *name)
+{
+	char *path;
+	int rc;
+
+	if (strchr(name, '/'))
+		return -ENOENT;
+	s->gen = folder_names_look(s->t);
+	path = folder_names_find(s->t, name);
+	rc = path ? try_path(s, path) : -ENOENT;
+	free(path);
+	return rc;
+}
+
 static int search(struct search *s, const struct want *w)
 {
 	char *dir;
@@ -282,6 +320,8 @@ static int search(struct search *s, const struct want *w)
 		rc = try_any_case(s, dir, w->path);
 	if (rc == -ENOENT && w->where == WANT_LOOSE && *dir)
 		rc = try_any_case(s, "", w->path);
+	if (rc == -ENOENT && w->where == WANT_LOOSE)
+		rc = search_everywhere(s, w->path);
 	free(dir);
 	return rc;
 }
@@ -328,6 +368,7 @@ static int answer(struct tree *t, struct tree_file *f, const struct want *w, str
 		wish->watches = s.v;
 		wish->nwatches = s.n;
 		wish->file = s.file;
+		atomic_init(&wish->gen, s.gen);
 	}
 	if (rc && rc != -ENOENT) {
 		if (wish)

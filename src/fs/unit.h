@@ -250,6 +250,8 @@ const struct format *tree_recognise(struct source *src, const char *name, struct
 extern const struct format plain_format;
 /* Whether a path leads down from a folder, and nowhere else: no drive, no empty part, no "..". */
 bool want_is_below(const char *path);
+/* The length of a name without the version that discs add. */
+size_t want_bare_length(const char *name);
 /* Whether a file is called so, n bytes of name, in any case and with or without the version that discs add. */
 bool want_is_name(const char *have, const char *name, size_t n);
 /* The path with another extension; the caller's to free, NULL: no memory. */
