@@ -257,7 +257,8 @@ static const struct model_ops model = {
 };
 
 static const struct own_file own[MOD3_OWNS] = {
-	[MOD3_OWN_MATERIALS] = { "materials.yaml", "Material names, and what the MRL3 beside says of them", PART_OBJECT },
+	[MOD3_OWN_MATERIALS] = { "materials.yaml", "Material names, and what the MRL3 beside says of them",
+				 PART_OBJECT },
 	[MOD3_OWN_ENVELOPES] = { "envelopes.yaml", "Envelopes that no mesh record claims", PART_OBJECT,
 				 .there = has_spare_envelopes },
 	[MOD3_OWN_VERTICES] = { ".vertices.yaml", "What an OBJ cannot say of the vertices, a line each", PART_MESH,

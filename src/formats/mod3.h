@@ -200,6 +200,8 @@ struct mod3_window {
 };
 /* Reads it; of a mesh that has geometry: mod3_mesh_sound(). EBADMSG: an index leaves the stride run. */
 int mod3_window(struct object *o, uint32_t mesh, struct mod3_window *out, struct arena *a, struct err *e);
+/* The same without the vertices. */
+int mod3_reach(struct object *o, uint32_t mesh, struct mod3_window *out, struct arena *a, struct err *e);
 /* 0, or why the mesh has no geometry: EBADMSG its fault, ENOENT it is opaque. */
 int mod3_mesh_sound(const struct object *o, uint32_t mesh, struct err *e);
 /* The mesh as the views show it. win: where it was read; may be NULL. */

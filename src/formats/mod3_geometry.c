@@ -57,7 +57,7 @@ static int find_reach(const struct object *o, const struct mod3_mesh *mesh, stru
 	return 0;
 }
 
-int mod3_window(struct object *o, uint32_t mesh, struct mod3_window *out, struct arena *a, struct err *e)
+int mod3_reach(struct object *o, uint32_t mesh, struct mod3_window *out, struct arena *a, struct err *e)
 {
 	const struct mod3 *m = o->priv;
 	const struct mod3_mesh *r = &m->mesh[mesh];
@@ -66,10 +66,16 @@ int mod3_window(struct object *o, uint32_t mesh, struct mod3_window *out, struct
 	*out = (struct mod3_window){ 0 };
 	if (!rc && r->index_count)
 		rc = object_read(o, a, mod3_index_at(m, r), 2 * (uint64_t)r->index_count, "indices", &out->indices, e);
-	if (rc || !r->vertex_count)
-		return rc;
-	rc = find_reach(o, r, out, e);
-	if (rc)
+	return rc || !r->vertex_count ? rc : find_reach(o, r, out, e);
+}
+
+int mod3_window(struct object *o, uint32_t mesh, struct mod3_window *out, struct arena *a, struct err *e)
+{
+	const struct mod3 *m = o->priv;
+	const struct mod3_mesh *r = &m->mesh[mesh];
+	int rc = mod3_reach(o, mesh, out, a, e);
+
+	if (rc || !out->n)
 		return rc;
 	return object_read(o, a, mod3_vertex_at(m, r, out->first), (uint64_t)out->n * r->stride, "vertices",
 			   &out->vertices, e);

@@ -137,7 +137,8 @@ const struct mrl3_material *mod3_library_material(const struct mod3 *m, uint32_t
 {
 	*number = -1;
 	if (m->library)
-		*number = mrl3_find(m->library, mrl3_hash(m->material_raw + (size_t)i * MOD3_NAME_SIZE, MOD3_NAME_SIZE));
+		*number = mrl3_find(m->library,
+				    mrl3_hash(m->material_raw + (size_t)i * MOD3_NAME_SIZE, MOD3_NAME_SIZE));
 	return *number < 0 ? NULL : &m->library->material[*number];
 }
 

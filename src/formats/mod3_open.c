@@ -48,7 +48,7 @@ static bool place(struct object *o, unsigned s, uint64_t at, uint64_t n, uint64_
 	if (!n)
 		return true;
 	if (!span_ok(o->src->size, at, n, each) || n > UINT32_MAX) {
-		note(o, s, at, "%" PRIu64 " times %" PRIu64 " bytes end past the %" PRIu64 " of the entry", n, each,
+		note(o, s, at, "%" PRIu64 " of %" PRIu64 " bytes end past the %" PRIu64 " of the entry", n, each,
 		     o->src->size);
 		return false;
 	}
@@ -172,7 +172,7 @@ static int read_bones(struct object *o, struct err *e)
 		if (parent != MOD3_NO_BONE && parent >= n)
 			note_bone(o, i, &noted, "parent %u of %u bones", parent, n);
 		else if (!leads_to_root(m, i, mark))
-			note_bone(o, i, &noted, "its parents never come to a root");
+			note_bone(o, i, &noted, "its parents lead to no root");
 	}
 	return 0;
 }
@@ -199,8 +199,11 @@ static int check_mesh(const struct object *o, uint32_t i, struct err *e)
 	if (mesh->index_count % 3)
 		return err_at(e, EBADMSG, o->src, at + 0x20, what, "%u indices, expected a multiple of 3",
 			      mesh->index_count);
-	if (mesh->index_count > MESH_INDICES || (mesh->index_count && (m->head.index_off > o->src->size ||
-	    !span_ok(o->src->size, mod3_index_at(m, mesh), mesh->index_count, 2))))
+	if (mesh->index_count > MESH_INDICES)
+		return err_at(e, EBADMSG, o->src, at + 0x20, what, "%u indices, more than %u", mesh->index_count,
+			      MESH_INDICES);
+	if (mesh->index_count && (m->head.index_off > o->src->size ||
+				  !span_ok(o->src->size, mod3_index_at(m, mesh), mesh->index_count, 2)))
 		return err_at(e, EBADMSG, o->src, at + 0x1c, what, "%u indices from index %u on end past the %" PRIu64
 			      " bytes of the entry", mesh->index_count, mesh->first_index, o->src->size);
 	if (mesh->index_count && (uint64_t)mesh->vertex_sub + mesh->vertex_count > INDEX_VALUES)
@@ -367,6 +370,69 @@ static int find_runs(struct object *o, uint32_t *nbad, struct err *e)
 	return 0;
 }
 
+/* ---- amount ---- */
+
+/* Meshes may share vertices and indices, but not so that a small file shows without end. */
+#define SHARED(size) (4 * (size) + (2u << 20))
+
+/* Bytes of vertices that all meshes show at most: their own, and the run that their indices may reach. */
+static uint64_t shown_most(const struct mod3 *m)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->table[MOD3_MESHES].n; i++) {
+		const struct mod3_mesh *mesh = &m->mesh[i];
+		uint32_t reach = mesh->run < INDEX_VALUES ? mesh->run : INDEX_VALUES;
+
+		if (mesh->block && !mesh->bad)
+			sum += (mesh->index_count ? reach : mesh->vertex_count) * (uint64_t)mesh->stride;
+	}
+	return sum;
+}
+
+/* The same, by the indices themselves, until it is more than `most`. */
+static int count_shown(struct object *o, uint64_t most, uint64_t *sum, struct err *e)
+{
+	const struct mod3 *m = o->priv;
+
+	*sum = 0;
+	for (uint32_t i = 0; i < m->table[MOD3_MESHES].n && *sum <= most; i++) {
+		struct mod3_window w;
+		struct arena a = { 0 };
+		int rc = m->mesh[i].block && !m->mesh[i].bad ? mod3_reach(o, i, &w, &a, e) : -EBADMSG;
+
+		arena_free(&a);
+		if (rc && rc != -EBADMSG)
+			return rc;
+		*sum += rc ? 0 : (uint64_t)w.n * m->mesh[i].stride;
+	}
+	return 0;
+}
+
+static int check_amount(struct object *o, struct err *e)
+{
+	struct mod3 *m = o->priv;
+	struct mod3_table *t = &m->table[MOD3_MESHES];
+	uint64_t most = SHARED(m->table[MOD3_VERTICES].size), sum = 0, indices = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		indices += m->mesh[i].block && !m->mesh[i].bad ? 2 * (uint64_t)m->mesh[i].index_count : 0;
+	if (indices > SHARED(o->src->size)) {
+		note(o, MOD3_MESHES, t->at, "no mesh is shown, %" PRIu64 " bytes of indices in an entry of %" PRIu64,
+		     indices, o->src->size);
+		t->n = 0;
+	}
+	if (shown_most(m) > most)
+		rc = count_shown(o, most, &sum, e);
+	if (!rc && sum > most) {
+		note(o, MOD3_MESHES, t->at, "no mesh is shown, the vertex buffer of %" PRIu64
+		     " bytes would be shown as %" PRIu64 " and more", m->table[MOD3_VERTICES].size, sum);
+		t->n = 0;
+	}
+	return rc;
+}
+
 /* ---- all of it ---- */
 
 int mod3_open(struct object *o, struct err *e)
@@ -389,5 +455,6 @@ int mod3_open(struct object *o, struct err *e)
 	rc = rc ? rc : mod3_read_materials(o, e);
 	rc = rc ? rc : read_meshes(o, e);
 	rc = rc ? rc : check_meshes(o, &nbad);
-	return rc ? rc : find_runs(o, &nbad, e);
+	rc = rc ? rc : find_runs(o, &nbad, e);
+	return rc ? rc : check_amount(o, e);
 }
