@@ -235,6 +235,19 @@ int edited_image(struct edited *k, uint32_t i, const struct geo_image *img)
 	return finish(k, rc, &e, size);
 }
 
+int edited_file(struct edited *k, unsigned own, uint32_t index, const void *p, size_t n)
+{
+	uint64_t size[2] = { k->size[0], k->size[1] };
+	struct source *src = src_memory(p, n);
+	struct err e = { 0 };
+	int rc;
+
+	assert_non_null(src);
+	rc = k->format->model->file_put(k->o, own, index, src, &e);
+	src_put(src);
+	return finish(k, rc, &e, size);
+}
+
 /* ---- what changed ---- */
 
 struct kept edited_keep(const struct edited *k)

@@ -35,6 +35,8 @@ int edited_yaml(struct edited *k, unsigned kind, uint32_t index, const char *tex
 int edited_obj(struct edited *k, uint32_t mesh, const char *text);
 int edited_weights(struct edited *k, uint32_t mesh, const char *text);
 int edited_image(struct edited *k, uint32_t i, const struct geo_image *img);
+/* Bytes of the format's own file. */
+int edited_file(struct edited *k, unsigned own, uint32_t index, const void *p, size_t n);
 
 /* All bytes as they are. */
 struct kept { uint8_t *bytes[2]; uint64_t size[2]; };
