@@ -355,6 +355,12 @@ int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct sou
 
 /* ---- damage that only decoding shows ---- */
 
+static bool only_decoding_tells(const struct unit *u, const struct leaf *l)
+{
+	return l->kind == LEAF_OBJ || (l->kind == LEAF_PNG && !(u->format->sure & 1u << PART_IMAGE)) ||
+	       (l->kind == LEAF_DOC && (l->arg == DOC_CLIP || l->arg >= DOC_OWN));
+}
+
 void unit_check(struct tree *t, struct unit *u)
 {
 	if (atomic_load(&u->checked))
@@ -362,10 +368,9 @@ void unit_check(struct tree *t, struct unit *u)
 	for (uint32_t i = 0; i < u->nleaves; i++) {
 		struct leaf *l = &u->leaves[i];
 		struct cached *text;
-		bool decodes = l->kind == LEAF_OBJ || l->kind == LEAF_PNG ||
-			       (l->kind == LEAF_DOC && (l->arg == DOC_CLIP || l->arg >= DOC_OWN));
 
-		if (decodes && !l->role && atomic_load(&l->size) == SIZE_UNKNOWN && !render_leaf(t, u, l, &text, NULL))
+		if (only_decoding_tells(u, l) && !l->role && atomic_load(&l->size) == SIZE_UNKNOWN &&
+		    !render_leaf(t, u, l, &text, NULL))
 			cached_put(text);
 	}
 	atomic_store(&u->checked, true);       /* only now: who asks meanwhile waits for the same texts */

@@ -340,6 +340,9 @@ struct format {
 	const struct own_file *own;            /* further files */
 	unsigned nown;
 	bool whole_obj;                        /* has model.obj and model.mtl: mesh number MESH_WHOLE */
+	/* 1 << PART_...: such a part can be decoded when the tables show no damage, so that nobody has to decode it to
+	 * find out. */
+	uint8_t sure;
 	/* An entry whose object has a fault of PART_OBJECT is a plain file; else it is a directory with its bytes. */
 	bool strict;
 	const struct model_ops *model;
