@@ -453,25 +453,29 @@ static int verify_dds(struct object *o, const struct tex *t, struct err *e)
 	       err_at(e, EILSEQ, o->src, 0, "texture header", "its DDS reads back as another texture");
 }
 
-/* Texels through the picture and back. */
+/* Texels through the picture and back, row by row. */
 static int verify_picture(struct object *o, const struct tex *t, uint32_t i, struct err *e)
 {
-	size_t n = (size_t)t->h.width * t->h.height, size = n * t->code->bytes;
+	size_t w = t->h.width, n = w * t->code->bytes;
 	uint64_t at = t->at[(uint64_t)i * t->h.mip_count];
-	struct arena a = { 0 };
-	struct geo_image img;
-	uint8_t *stored = malloc(size), *again = malloc(size);
-	int rc = stored && again ? image(o, i, &img, &a, e) : err_nomem(e);
+	uint8_t *stored = malloc(2 * n + 4 * w), *again, *rgba;
+	int rc = 0;
 
-	rc = rc ? rc : src_read(o->src, stored, size, at, "surface", e);
-	if (!rc) {
-		tex_texels_put(t->code, img.rgba, n, again);
-		if (memcmp(stored, again, size))
-			rc = err_at(e, EILSEQ, o->src, at, "surface", "image %u is another one encoded again", i);
+	if (!stored)
+		return err_nomem(e);
+	again = stored + n;
+	rgba = again + n;
+	for (uint32_t y = 0; y < t->h.height && !rc; y++, at += n) {
+		rc = src_read(o->src, stored, n, at, "surface", e);
+		if (rc)
+			break;
+		tex_texels_get(t->code, stored, w, rgba);
+		tex_texels_put(t->code, rgba, w, again);
+		if (memcmp(stored, again, n))
+			rc = err_at(e, EILSEQ, o->src, at, "surface", "row %u of image %u is another one encoded again",
+				    y, i);
 	}
 	free(stored);
-	free(again);
-	arena_free(&a);
 	return rc;
 }
 
@@ -498,6 +502,6 @@ const struct format fmt_tex = {
 	       "alpha 255. It can be written for RGBA8, RGBA8_SRGB and RG8: the texels of further levels that show something "
 	       "changed are made anew, each the mean of those of the level before that it covers; colours of "
 	       "RGBA8_SRGB are averaged in linear light, alpha and the other formats as stored.",
-	.role = ROLE_TEXTURES, .probe = probe, .variants = variants, .nvariants = ARRAY_LEN(variants), .own = own,
-	.nown = ARRAY_LEN(own), .model = &ops,
+	.role = ROLE_TEXTURES, .sure = 1u << PART_IMAGE, .probe = probe, .variants = variants,
+	.nvariants = ARRAY_LEN(variants), .own = own, .nown = ARRAY_LEN(own), .model = &ops,
 };

@@ -1,5 +1,5 @@
-"""Textures and material libraries through the program: the corpus and real files, one edit of each kind read back by the
-corpus' own readers, files saved unchanged; block compression texel by texel against Pillow and against fractions."""
+"""Textures and material libraries through the program: the corpus and real files, one edit of each kind read back by
+its own readers, files saved unchanged; block compression texel by texel against Pillow and against fractions."""
 import contextlib
 import fractions
 import io
@@ -277,6 +277,33 @@ def texture_edits(t):
              r.stderr)
 
 
+def mounted(t):
+    """A texture alone: nothing is decoded to learn that nothing is damaged; DDS and picture show each other's edits."""
+    why = lib.fuse_missing()
+    if why:
+        raise Skip(why)
+    level = lambda i, k: bytes(range(64 >> 2 * k))
+    source = t.file('x.tex', texture(9, 4, 4, 3, 1, 2, level))
+    with lib.Mount(t, source, 'stats') as m:
+        t.ok(not os.path.exists(os.path.join(m.point, 'errors.txt')), 'no errors.txt')
+    t.same(m.rendered(), 0, 'files decoded for that')
+    with lib.Mount(t, source) as m:
+        names = [n for n, _, _, _ in lib.entries(m.point)]
+        t.same(names, ['header.yaml', 'x.dds', '0.png', 'raw'], 'the directory')
+        dds, picture = read(m.point, 'x.dds'), read(m.point, '0.png')
+        for name, data in (('x.dds', dds), ('0.png', picture)):
+            with open(os.path.join(m.point, name), 'wb') as f:
+                f.write(data)
+        t.ok(read(source) == texture(9, 4, 4, 3, 1, 2, level), 'saved as they are: no byte changed')
+        with open(os.path.join(m.point, 'x.dds'), 'wb') as f:
+            f.write(dds[:148] + bytes(64) + dds[212:])
+        t.ok(read(m.point, '0.png') != picture and read(m.point, 'x.dds')[148:212] == bytes(64),
+             'the next look shows it')
+        with open(os.path.join(m.point, '0.png'), 'wb') as f:
+            f.write(picture)
+        t.ok(read(m.point, 'x.dds')[:212] == dds[:212] and read(m.point, '0.png') == picture, 'and back by the picture')
+
+
 # ---------------------------------------------------------------- block compression
 
 def pillow():
@@ -360,4 +387,4 @@ def small_blocks(t):
 
 
 if __name__ == '__main__':
-    lib.main(library_edits, texture_edits, bc7, small_blocks, corpus, damaged, samples)
+    lib.main(library_edits, texture_edits, mounted, bc7, small_blocks, corpus, damaged, samples)
