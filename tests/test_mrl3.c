@@ -209,7 +209,8 @@ static void test_kept(void **state)
 			       "  zero_1c: \"0000000000000000000000000000000000000001\"\n"));
 	assert_non_null(strstr(text, "  constants: [0x7fc00001, 0.5, 1.0]\n  rest: \"0000\"\n"));
 	assert_non_null(strstr(text, "  # 0\n  - kind: 0x7  # derived\n    kind_leftover: 0x0000000\n"
-			       "    name_id: 0x12345\n    name_leftover: 0x678\n    value: 0\n    unknown_0c: 0x00000009\n"));
+			       "    name_id: 0x12345\n    name_leftover: 0x678\n    value: 0\n"
+			       "    unknown_0c: 0x00000009\n"));
 	free(text);
 	close_opened(&k);
 }
@@ -461,6 +462,40 @@ static void test_library(void **state)
 	buf_free(&b);
 }
 
+/* More materials than are read at once, in no order. */
+static void test_many_materials(void **state)
+{
+	struct mrl3_library l;
+	struct arena a = { 0 };
+	struct buf b = { 0 };
+	struct source *src;
+
+	(void)state;
+	buf_add(&b, "MRL", 4);
+	put32(&b, 11);
+	put64(&b, 0);
+	put32(&b, 150);
+	put32(&b, 1);
+	put64(&b, 0x28);
+	put64(&b, 0x138);
+	add_texture(&b, "x");
+	for (unsigned i = 0; i < 150; i++)
+		add_material(&b, i * 77 % 151, 16, 1, 0x138 + 150 * 56 + 16 * i);
+	for (unsigned i = 0; i < 150; i++)
+		add_resource(&b, 2, i, 1);
+	src = src_memory(b.p, b.len);
+	assert_int_equal(mrl3_read(src, &a, &l, NULL), 0);
+	for (unsigned i = 0; i < 150; i++) {
+		assert_int_equal(mrl3_find(&l, i * 77 % 151), i);
+		assert_int_equal(l.material[i].n, 1);
+		assert_int_equal(l.map[l.material[i].first].name_id, i);
+	}
+	assert_int_equal(mrl3_find(&l, 150 * 77 % 151), -1);
+	arena_free(&a);
+	src_put(src);
+	buf_free(&b);
+}
+
 static bool file_of(const char *path, char out[MRL3_FILE_MAX])
 {
 	uint8_t room[MRL3_PATH_SIZE] = { 0 };
@@ -606,7 +641,8 @@ static void test_shared_blocks(void **state)
 	assert_int_equal(b.len, 1424);
 	k = open_buf(&fmt_mrl3, &b);
 	assert_string_equal(k.o->faults->text,
-			    "material 5 at 0x140: its block of 256 bytes and those before it are more than the 1424 of the entry");
+			    "material 5 at 0x140: its block of 256 bytes and those before it are more than the 1424 of "
+			    "the entry");
 	for (const struct fault *f = k.o->faults; f; f = f->next)
 		lines++;
 	assert_int_equal(lines, 15);
@@ -673,7 +709,8 @@ int main(void)
 		cmocka_unit_test(test_documents), cmocka_unit_test(test_kept), cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_places), cmocka_unit_test(test_saved_unchanged), cmocka_unit_test(test_path),
 		cmocka_unit_test(test_path_without_end), cmocka_unit_test(test_values), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_check), cmocka_unit_test(test_library), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_check), cmocka_unit_test(test_library),
+		cmocka_unit_test(test_many_materials), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_hashes), cmocka_unit_test(test_damage), cmocka_unit_test(test_damaged_block),
 		cmocka_unit_test(test_shared_blocks), cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_any_byte_changed), cmocka_unit_test(test_probe),

@@ -302,6 +302,24 @@ static void test_volume(void **state)
 	buf_free(&b);
 }
 
+/* More surfaces than are looked up at once. */
+static void test_many_images(void **state)
+{
+	struct build_tex t = { .kind = ARRAY, .code = 0x07, .w = 2, .h = 1, .levels = 2, .images = 150 };
+	struct buf b = build_tex(t);
+	struct opened k = open_bytes(&fmt_tex, b.p, b.len);
+	struct arena a = { 0 };
+
+	(void)state;
+	sound(k.o);
+	for (unsigned i = 0; i < 150; i++)
+		assert_memory_equal(picture(&k, i, &a).rgba, b.p + build_tex_at(t, 2 * i), 8);
+	assert_int_equal(object_section(k.o, 2).size, 150 * 12);
+	arena_free(&a);
+	close_opened(&k);
+	buf_free(&b);
+}
+
 static void test_which_pictures(void **state)
 {
 	static const struct { struct build_tex t; bool has, can_put; } cases[] = {
@@ -547,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_header), cmocka_unit_test(test_dds), cmocka_unit_test(test_dds_formats),
 		cmocka_unit_test(test_loose_surfaces), cmocka_unit_test(test_plain_pictures),
 		cmocka_unit_test(test_block_pictures), cmocka_unit_test(test_volume),
+		cmocka_unit_test(test_many_images),
 		cmocka_unit_test(test_which_pictures), cmocka_unit_test(test_damaged_header),
 		cmocka_unit_test(test_damaged_kinds), cmocka_unit_test(test_damaged_surface),
 		cmocka_unit_test(test_cut_surface), cmocka_unit_test(test_hostile_sizes),

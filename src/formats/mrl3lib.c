@@ -10,6 +10,7 @@
 #include "mrl3.h"
 
 #define PIECE 256u                             /* resources read at once */
+#define MATERIALS 64u                          /* material records read at once */
 #define MOST_RECORDS 65536u                    /* textures, or materials; more is damage */
 #define MOST_RESOURCES (1u << 20)              /* of all materials */
 
@@ -120,20 +121,23 @@ static void take_block(struct reading *r, uint32_t i, const struct mrl3_stored *
 static int take_materials(struct reading *r, struct arena *a, struct err *e)
 {
 	struct mrl3_tables *t = r->t;
-	uint8_t raw[MRL3_MATERIAL_SIZE];
+	uint8_t raw[MRL3_MATERIAL_SIZE * MATERIALS];
 	struct mrl3_stored m;
+	uint32_t got;
 	int rc = 0;
 
 	t->block = arena_alloc(a, t->nmaterials, sizeof *t->block);
 	if (!t->block)
 		return err_nomem(e);
-	for (uint32_t i = 0; i < t->nmaterials && !rc; i++) {
-		rc = src_read(t->src, raw, sizeof raw, t->head.material_off + (uint64_t)i * sizeof raw,
-			      mrl3_name("material", i).text, e);
-		if (rc)
-			break;
-		rec_decode(&mrl3_material_record, false, raw, &m);
-		take_block(r, i, &m);
+	for (uint32_t i = 0; i < t->nmaterials && !rc; i += got) {
+		uint64_t at = t->head.material_off + (uint64_t)i * MRL3_MATERIAL_SIZE;
+
+		got = t->nmaterials - i < MATERIALS ? t->nmaterials - i : MATERIALS;
+		rc = src_read(t->src, raw, got * MRL3_MATERIAL_SIZE, at, "materials", e);
+		for (uint32_t k = 0; k < got && !rc; k++) {
+			rec_decode(&mrl3_material_record, false, raw + k * MRL3_MATERIAL_SIZE, &m);
+			take_block(r, i + k, &m);
+		}
 	}
 	return rc;
 }

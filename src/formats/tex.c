@@ -21,6 +21,7 @@
 
 #define MOST_SIDE 65536u                       /* texels; more is damage */
 #define MOST_SURFACES 65536u
+#define OFFSETS 128u                           /* read at once */
 
 /* ---- formats ---- */
 
@@ -148,7 +149,9 @@ enum { OWN_DDS };
 static const struct own_file own[] = {
 	{ .name = ".dds", .bytes = true, .stem = true, .there = has_dds,
 	  .doc = "All surfaces as they are stored, behind a DDS header with the extension of Direct3D 10. Written with "
-		 "the same kind, sizes, levels and format they are changed in place, else the file is built anew" },
+		 "the same kind, sizes, levels and format they are changed in place, else the file is built anew. "
+		 "Older headers are read too (DXT1, ATI1, ATI2, BC4U, BC5U, masks of bytes): they do not tell sRGB, so "
+		 "colours stay what they were" },
 };
 
 /* ---- sizes ---- */
@@ -253,17 +256,19 @@ static void take_surface(struct object *o, struct tex *t, uint32_t i, uint64_t a
 static int find_surfaces(struct object *o, struct tex *t, struct err *e)
 {
 	uint64_t table = TEX_HEADER_SIZE + 8 * (uint64_t)t->surfaces;
-	uint8_t raw[8];
+	uint8_t raw[8 * OFFSETS];
+	uint32_t got;
 	int rc = 0;
 
 	t->at = arena_alloc(&o->arena, t->surfaces, sizeof *t->at);
 	if (!t->at)
 		return err_nomem(e);
 	t->whole = true;
-	for (uint32_t i = 0; i < t->surfaces && !rc; i++) {
-		rc = src_read(o->src, raw, sizeof raw, TEX_HEADER_SIZE + 8 * (uint64_t)i, "surface offsets", e);
-		if (!rc)
-			take_surface(o, t, i, le_u64(raw), t->end > table ? t->end : table);
+	for (uint32_t i = 0; i < t->surfaces && !rc; i += got) {
+		got = t->surfaces - i < OFFSETS ? t->surfaces - i : OFFSETS;
+		rc = src_read(o->src, raw, 8 * got, TEX_HEADER_SIZE + 8 * (uint64_t)i, "surface offsets", e);
+		for (uint32_t k = 0; k < got && !rc; k++)
+			take_surface(o, t, i + k, le_u64(raw + 8 * k), t->end > table ? t->end : table);
 	}
 	return rc;
 }
@@ -499,8 +504,8 @@ const struct format fmt_tex = {
 	.name = "tex", .title = "Monster Hunter World texture", .ext = "tex",
 	.doc = "Surfaces of a texture: images, each with its levels. `K.png` is the first level of image K, for "
 	       "formats of 8 bits and for BC1, BC4, BC5 and BC7; red and green of RG8 and BC5 come with blue 0 and "
-	       "alpha 255. It can be written for RGBA8, RGBA8_SRGB and RG8: the texels of further levels that show something "
-	       "changed are made anew, each the mean of those of the level before that it covers; colours of "
+	       "alpha 255. It can be written for RGBA8, RGBA8_SRGB and RG8: the texels of further levels that show "
+	       "something changed are made anew, each the mean of those of the level before that it covers; colours of "
 	       "RGBA8_SRGB are averaged in linear light, alpha and the other formats as stored.",
 	.role = ROLE_TEXTURES, .sure = 1u << PART_IMAGE, .probe = probe, .variants = variants,
 	.nvariants = ARRAY_LEN(variants), .own = own, .nown = ARRAY_LEN(own), .model = &ops,
