@@ -7,7 +7,7 @@ import shutil
 import sys
 
 import lib
-from lib import run
+from lib import Mount, run
 
 HERE = os.path.join(lib.SHARED, 'corpus', 'jom')
 SEEDS = (1, 2, 3, 4, 5)
@@ -55,6 +55,50 @@ def shown(t):
         code, said = script('viewjom', files, view)
         t.ok(not code, f'seed {seed}: reference view', said[-300:])
         t.none(other_texts(to, view), f'seed {seed}: the texts are those of the reference view')
+
+
+def folders(t):
+    """The same as folders, mounted and extracted; there a damaged model is a plain file."""
+    where = corpus(t, SEEDS[0])
+    for name, expected in (('files', 'expected.json'), ('bad', 'bad/manifest.json')):
+        source, expected = os.path.join(where, name), os.path.join(where, expected)
+        to = os.path.join(t.dir('extract'), 'x')
+        r = run('extract', source, to)
+        t.ok(r.returncode == (name == 'bad'), f'{name}: extracted', r.stderr)
+        code, said = script('check_mount', to, expected)
+        t.ok(not code, f'{name}: the corpus finds the extracted folder right', said)
+        if lib.fuse_missing():
+            t.skip('mounted: ' + lib.fuse_missing())
+            continue
+        with Mount(t, source) as m:
+            code, said = script('check_mount', m.point, expected)
+            t.ok(not code, f'{name}: the corpus finds the mounted folder right', said)
+
+
+def loose(t):
+    """A picture in a file of its own: whoever writes it, the model shows it; and the model can name another."""
+    folder = t.dir('loose')
+    files = os.path.join(corpus(t, SEEDS[0]), 'files')
+    for name in ('LOOSE.JOM', 'WALL.BIN', 'TALL.BIN'):
+        shutil.copy(os.path.join(files, name), folder)
+    if lib.fuse_missing():
+        raise lib.Skip(lib.fuse_missing())
+    with Mount(t, folder) as m:
+        textures = os.path.join(m.point, 'LOOSE.JOM', 'textures')
+        was = lib.read(textures, '0.png')
+        bin_file = bytearray(lib.read(m.point, 'WALL.BIN'))
+        bin_file[4:6] = b'\x1f\x80' if bin_file[4:6] != b'\x1f\x80' else b'\xff\xff'
+        with open(os.path.join(m.point, 'WALL.BIN'), 'r+b') as f:
+            f.write(bin_file)
+        t.ok(lib.read(textures, '0.png') != was, 'a picture written by itself shows in the model')
+        os.rename(os.path.join(m.point, 'TALL.BIN'), os.path.join(m.point, 'HIGH.BIN'))
+        t.ok(b'source: missing' in lib.read(textures, '1.yaml') and not os.path.exists(textures + '/1.png'),
+             'one that is gone is missing')
+        text = lib.read(textures, '1.yaml').replace(b'TALL.BIN', b'high.bin')
+        with open(os.path.join(textures, '1.yaml'), 'wb') as f:
+            f.write(text)
+        t.ok(b'source: bin' in lib.read(textures, '1.yaml') and os.path.exists(textures + '/1.png'),
+             'under its new name it is found', lib.read(textures, '1.yaml'))
 
 
 def damaged(t):
@@ -180,4 +224,4 @@ if __name__ == '__main__':
     if not os.path.exists(os.path.join(HERE, 'check_mount.py')):
         print('skipped: no corpus beside the source')
         sys.exit(77)
-    lib.main(shown, damaged, edited, unchanged)
+    lib.main(shown, folders, loose, damaged, edited, unchanged)
