@@ -113,7 +113,7 @@ static void leave_folder(struct fileset *fs)
 			nanosleep(&millisecond, NULL);
 	}
 	if (!rc || filelock_unknown(rc))
-		p->io->unlinkat(p->ctx, p->dir, LOCK_NAME);
+		p->io->unlinkat(p->ctx, p->dir, FILESET_LOCK);
 	place_close(p, fs->lock);
 	fs->lock = -1;
 }

@@ -10,9 +10,9 @@ struct fileset {
 	struct set set;                        /* first: a set's calls lead back to the folder */
 	struct reading reading;
 	char *path;
-	int lock;                              /* LOCK_NAME, with LOCK_WRITER; -1: only reading */
-	bool alone;                            /* nobody reads any more who did not find LOCK_NAME */
-	int read_lock;                         /* LOCK_NAME of those who read, while they do; -1: they lock `dir` */
+	int lock;                              /* FILESET_LOCK, with LOCK_WRITER; -1: only reading */
+	bool alone;                            /* nobody reads any more who did not find FILESET_LOCK */
+	int read_lock;                         /* FILESET_LOCK of those who read, while they do; -1: they lock `dir` */
 	struct stamp journal;                  /* as it was looked at last */
 	struct journal pending;                /* to be read through; fd -1: none */
 	struct journal_file *files;            /* of it */
