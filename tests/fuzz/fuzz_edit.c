@@ -221,7 +221,7 @@ static bool make_picture(struct node n, struct buf *out, struct input *in)
 	bool ok = false;
 	size_t size;
 
-	if (unit_object(n.unit->tree, apply_owner(n), &hold, &o, NULL))
+	if (unit_object(n.unit->tree, apply_owner(n, NULL), &hold, &o, NULL))
 		return false;
 	if (!o->format->model->image(o, node_leaf(n)->index, &img, &a, NULL)) {
 		uint8_t *pixels = img.indexed ? img.indexed : img.rgba;
@@ -292,7 +292,7 @@ static bool is_sound(struct object *o)
 /* What commit.c checks, but it may refuse what a hook should have; here that is the hook's mistake. */
 static void check(struct edit *ed, struct node n, struct store *text)
 {
-	struct unit *u = apply_owner(n);
+	struct unit *u = apply_owner(n, NULL);
 	struct cached *hold;
 	struct object *was, *now;
 	struct err e = { 0 };
@@ -335,7 +335,7 @@ static void save(struct tree *t, struct node n, const struct buf *text)
 		abort();
 	if (!rc && !empty) {
 		if (!t->grow)
-			expect_inside(ed, apply_owner(n));
+			expect_inside(ed, apply_owner(n, NULL));
 		check(ed, n, store);
 	}
 	edit_end(ed);
