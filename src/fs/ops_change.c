@@ -218,7 +218,8 @@ static int set_attr(struct hosts *h, struct host *host, struct stat *attr, int t
 
 	if (fd < 0)
 		return fd == -EXDEV ? -EROFS : fd;
-	if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+	/* Where nothing is to be set, chown() was asked to set nothing: it changes the time of change. */
+	if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID) || !to_set)
 		rc = set_owner(fd, attr, to_set);
 	if (!rc && to_set & FUSE_SET_ATTR_MODE)
 		rc = set_mode(fd, attr->st_mode);

@@ -245,19 +245,32 @@ int host_begin(fuse_req_t req, struct host *host, int fd, struct fuse_file_info 
 	return rc;
 }
 
+/* Also through a descriptor for reading, as open() does. */
+static int cut(struct hosts *h, struct host *host, int fd, int flags)
+{
+	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+	int rc;
+
+	if (reads)
+		fd = host_open(h, host, O_WRONLY | O_NONBLOCK);
+	rc = fd < 0 ? fd : ftruncate(fd, 0) ? -errno : 0;
+	if (reads)
+		host_close(h, fd);
+	return rc;
+}
+
 static int open_host(fuse_req_t req, struct host *host, struct fuse_file_info *fi)
 {
 	struct hosts *h = hosts_of(req);
-	int fd;
+	int fd, rc;
 
 	if (host->type != S_IFREG)
 		return host->type == S_IFDIR ? -EISDIR : -EINVAL;
 	fd = host_open(h, host, (fi->flags & (O_ACCMODE | O_SYNC | O_DSYNC)) | O_NONBLOCK);
 	if (fd < 0)
 		return fd;
-	if (fi->flags & O_TRUNC && ftruncate(fd, 0)) {
-		int rc = -errno;
-
+	rc = fi->flags & O_TRUNC ? cut(hosts_of(req), host, fd, fi->flags) : 0;
+	if (rc) {
 		close(fd);
 		return rc;
 	}
