@@ -22,8 +22,8 @@ bool filelock_unknown(int rc);
 void filelock_drop(int fd, enum filelock which);
 bool filelock_held(int fd, enum filelock which);       /* by another, exclusively */
 bool filelock_shared(int fd, enum filelock which);     /* by another, in either way */
-/* Says who holds a lock for writing on the file at path, as far as can be found out: "is mounted writable at /mnt by
- * process 12", "is open for writing in another program". */
+/* Says who holds a lock for writing on the file at path, absolute and without symbolic links, as far as can be found
+ * out: "is mounted writable at /mnt by process 12", "is open for writing in another program". */
 void filelock_holder(const char *path, const struct stat *st, struct buf *out);
 
 #endif

@@ -305,7 +305,9 @@ static int open_folder(struct fileset *fs, int dirfd, const char *path, struct e
 {
 	struct place *p = &fs->set.place;
 
-	fs->path = strdup(path);
+	fs->path = realpath(path, NULL);
+	if (!fs->path)
+		fs->path = strdup(path);
 	if (!fs->path)
 		return err_nomem(e);
 	place_name(p);

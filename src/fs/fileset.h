@@ -24,10 +24,9 @@ struct fileset_options {
 	void *hold_ctx;
 };
 
-/* Opens the folder dirfd, which the caller keeps (O_PATH will do) and closes; path: its absolute name, for messages
- * and to tell who has it mounted. A journal that a crash has left is finished or deleted. Like archive_open(), reading
- * never fails because writing cannot be had; only opt->write beside another writer is EBUSY ("is mounted writable at
- * DIR by process N"). */
+/* Opens the folder dirfd, which the caller keeps (O_PATH will do) and closes; path: its name, to tell who has it
+ * mounted. A journal that a crash has left is finished or deleted. Like archive_open(), reading never fails because
+ * writing cannot be had; only opt->write beside another writer is EBUSY ("is mounted writable at DIR by process N"). */
 int fileset_open(int dirfd, const char *path, const struct fileset_options *opt, struct fileset **out, struct err *e);
 void fileset_close(struct fileset *fs);
 /* Whether files can be committed; if not, *why (may be NULL) says why not, also when it was not asked for. */
