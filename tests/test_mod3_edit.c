@@ -228,8 +228,9 @@ static const struct { unsigned kind; uint32_t i; int code; const char *text, *me
 	  "line 1, column 13: vertex_off" DERIVED "0x00000888 found, 0x00000884 stored" },
 	{ HEADER_YAML, EINVAL, "last_lod_level: 65536\n",
 	  "line 1, column 17: last_lod_level: 65536 is outside 0..65535" },
-	{ HEADER_YAML, EINVAL, "magic: 1\n", "line 1, column 1: no key \"magic\" here; there are version, version_minor, "
-	  "bone_count, mesh_count, material_count, vertex_count, index_count, edge_count, vertex_buffer_size, ..." },
+	{ HEADER_YAML, EINVAL, "magic: 1\n", "line 1, column 1: no key \"magic\" here; there are version, "
+	  "version_minor, bone_count, mesh_count, material_count, vertex_count, index_count, edge_count, "
+	  "vertex_buffer_size, ..." },
 	{ GROUPS_YAML, EINVAL, "[]\n", "line 1, column 1: 0 items found, expected 1" },
 	{ MATERIALS_YAML, EINVAL,
 	  "- name: \"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123"
