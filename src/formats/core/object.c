@@ -358,21 +358,6 @@ int object_patch(struct object *o, unsigned part, uint64_t at, const void *bytes
 		 struct err *e)
 {
 	struct source *src = object_part(o, part);
-	const uint8_t *p = bytes;
-	uint8_t old[4096];
-	size_t piece, i, run;
-	int rc = src ? src_inside(src, at, n, what, e) : err_set(e, EBADMSG, "%s is not there", what);
 
-	for (; n && !rc; n -= piece, p += piece, at += piece) {
-		piece = n < sizeof old ? n : sizeof old;
-		rc = src_read(src, old, piece, at, what, e);
-		for (i = 0; i < piece && !rc; i += run) {
-			bool same = old[i] == p[i];
-
-			for (run = 1; i + run < piece && (old[i + run] == p[i + run]) == same; run++)
-				;
-			rc = same ? 0 : src_write(src, p + i, run, at + i, what, e);
-		}
-	}
-	return rc;
+	return src ? src_patch(src, bytes, n, at, what, e) : err_set(e, EBADMSG, "%s is not there", what);
 }

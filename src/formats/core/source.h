@@ -71,6 +71,8 @@ int src_read(struct source *src, void *buf, size_t n, uint64_t at, const char *w
 int src_pwrite(struct source *src, const void *buf, size_t n, uint64_t at);
 /* src_pwrite(); the error says that `what` could not be written, where and why. */
 int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e);
+/* src_write() where the bytes differ from what is there: runs of equal ones are left alone. */
+int src_patch(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e);
 /* src_write() of n zeros. */
 int src_clear(struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e);
 
