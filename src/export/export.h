@@ -49,6 +49,8 @@ int obj_read(const uint8_t *text, size_t n, uint32_t number, const struct geo_fo
 	     struct arena *a, const struct reader_log *log, struct err *e);
 /* meshes/N.weights.yaml. */
 int weights_read(const uint8_t *text, size_t n, struct geo_weights *out, struct arena *a, struct err *e);
+/* How large a PNG is, from its first bytes. */
+int png_size(const uint8_t *bytes, size_t n, uint32_t *w, uint32_t *h, struct err *e);
 /* Any PNG of w x h, as RGBA of 8 bits; indexed and palette too when it has one (colours that it has no entry for are
  * 0). Another size is EINVAL "WxH needed, got WxH" before anything is decoded. */
 int png_read(const uint8_t *bytes, size_t n, uint32_t w, uint32_t h, struct geo_image *out, struct arena *a,

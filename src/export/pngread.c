@@ -142,23 +142,39 @@ static int read_picture(spng_ctx *ctx, const struct spng_ihdr *ihdr, struct geo_
 	return out->indexed && out->palette ? read_indexed(ctx, out, ihdr->bit_depth, e) : err_nomem(e);
 }
 
+static int open_png(spng_ctx *ctx, const uint8_t *bytes, size_t n, struct spng_ihdr *ihdr, struct err *e)
+{
+	int rc = ctx ? 0 : SPNG_EMEM;
+
+	rc = rc ? rc : spng_set_chunk_limits(ctx, CHUNK_MOST, CHUNKS_MOST);
+	rc = rc ? rc : spng_set_png_buffer(ctx, bytes, n);
+	rc = rc ? rc : spng_get_ihdr(ctx, ihdr);
+	return rc ? refuse(rc, e) : 0;
+}
+
+int png_size(const uint8_t *bytes, size_t n, uint32_t *w, uint32_t *h, struct err *e)
+{
+	spng_ctx *ctx = spng_ctx_new(0);
+	struct spng_ihdr ihdr = { 0 };
+	int rc = open_png(ctx, bytes, n, &ihdr, e);
+
+	*w = ihdr.width;
+	*h = ihdr.height;
+	spng_ctx_free(ctx);
+	return rc;
+}
+
 int png_read(const uint8_t *bytes, size_t n, uint32_t w, uint32_t h, struct geo_image *out, struct arena *a,
 	     struct err *e)
 {
 	spng_ctx *ctx = spng_ctx_new(0);
 	struct spng_ihdr ihdr;
-	int rc = ctx ? 0 : SPNG_EMEM;
+	int rc = open_png(ctx, bytes, n, &ihdr, e);
 
 	*out = (struct geo_image){ 0 };
-	rc = rc ? rc : spng_set_chunk_limits(ctx, CHUNK_MOST, CHUNKS_MOST);
-	rc = rc ? rc : spng_set_png_buffer(ctx, bytes, n);
-	rc = rc ? rc : spng_get_ihdr(ctx, &ihdr);
-	if (rc)
-		rc = refuse(rc, e);
-	else if (ihdr.width != w || ihdr.height != h)
+	if (!rc && (ihdr.width != w || ihdr.height != h))
 		rc = err_set(e, EINVAL, "%ux%u needed, got %ux%u", w, h, ihdr.width, ihdr.height);
-	else
-		rc = read_picture(ctx, &ihdr, out, a, e);
+	rc = rc ? rc : read_picture(ctx, &ihdr, out, a, e);
 	spng_ctx_free(ctx);
 	return rc;
 }

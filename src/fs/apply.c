@@ -70,11 +70,16 @@ static int apply_mesh(struct edit *ed, struct object *o, const struct leaf *l, c
 
 static int apply_png(struct object *o, const struct leaf *l, const struct buf *text, struct arena *a, struct err *e)
 {
+	const struct model_ops *m = o->format->model;
 	struct geo_image old = { 0 }, now = { 0 };
-	int rc = o->format->model->image(o, l->index, &old, a, e);
+	uint32_t w, h;
+	int rc = m->image(o, l->index, &old, a, e);
 
+	rc = rc ? rc : png_size(text->p, text->len, &w, &h, e);
+	if (!rc && (w != old.w || h != old.h) && m->image_fits)
+		rc = m->image_fits(o, l->index, w, h, e);
 	rc = rc ? rc : png_read(text->p, text->len, old.w, old.h, &now, a, e);
-	return rc ? rc : o->format->model->image_put(o, l->index, &now, e);
+	return rc ? rc : m->image_put(o, l->index, &now, e);
 }
 
 /* All of it lies in memory while the format looks at it. */

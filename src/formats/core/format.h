@@ -267,6 +267,9 @@ struct model_ops {
 	/* Of the right size, or EINVAL "512x512 needed, got 500x500". rgba is set; indexed and palette too when the
 	 * file had a palette. */
 	int (*image_put)(struct object *, uint32_t i, const struct geo_image *, struct err *);
+	/* Asked about a picture of another size than image i has, which cannot be taken: EINVAL says why no picture of
+	 * the format has that size, 0 when it is only another. NULL: the latter. */
+	int (*image_fits)(struct object *, uint32_t i, uint32_t w, uint32_t h, struct err *);
 	/* What is wrong across records (numbers that lead nowhere), of an object that could be opened; EINVAL. An edit
 	 * is refused that makes a sound object one that fails here. */
 	int (*check)(struct object *, struct err *);
