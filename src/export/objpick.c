@@ -185,7 +185,9 @@ static bool copy_values(const struct obj *o, const struct picked *p, struct geo_
 	out->colour = o->colour.len ? copy(a, &o->colour, &p[OBJ_V], sizeof *out->colour) : NULL;
 	out->uv = copy(a, &o->uv, &p[OBJ_VT], sizeof *out->uv);
 	out->normal = copy(a, &o->normal, &p[OBJ_VN], sizeof *out->normal);
-	if (!out->position || !out->vertex_line || (o->colour.len && !out->colour) || !out->uv || !out->normal)
+	out->normal_line = copy(a, &o->normal_line, &p[OBJ_VN], sizeof *out->normal_line);
+	if (!out->position || !out->vertex_line || (o->colour.len && !out->colour) || !out->uv || !out->normal ||
+	    !out->normal_line)
 		return false;
 	settle(o, OBJ_POSITION, out->position, (size_t)out->nvertices * 3);
 	if (!o->own)
@@ -253,8 +255,9 @@ static size_t bytes_needed(const struct obj *o, const struct picked *p)
 	size_t face = o->corners * sizeof(struct geo_corner) + sizeof *out->face_line + sizeof *out->group +
 		      sizeof *out->material + (o->form->named ? sizeof *out->usemtl_line : 0);
 
-	return p[OBJ_V].count * vertex + p[OBJ_VT].count * sizeof *out->uv + p[OBJ_VN].count * sizeof *out->normal +
-	       faces_taken(o) * face + o->names.names.len;
+	return p[OBJ_V].count * vertex + p[OBJ_VT].count * sizeof *out->uv +
+	       p[OBJ_VN].count * (sizeof *out->normal + sizeof *out->normal_line) + faces_taken(o) * face +
+	       o->names.names.len;
 }
 
 /* Another program's: it does not begin as ours do, or most vn lines have a fixed number of decimals. Whether their

@@ -253,7 +253,8 @@ static int read_vn(struct obj *o)
 	    d[0].decimals == d[2].decimals)
 		o->level[d[0].decimals]++;
 	o->n[OBJ_VN]++;
-	return obj_keep(o, &o->normal, normal, sizeof normal);
+	rc = obj_keep(o, &o->normal, normal, sizeof normal);
+	return rc ? rc : obj_keep(o, &o->normal_line, &o->begun, sizeof o->begun);
 }
 
 /* ---- faces ---- */
@@ -437,8 +438,8 @@ static bool begins_as_ours(const uint8_t *text, size_t n, uint32_t number, const
 static void free_buffers(struct obj *o)
 {
 	struct buf *const all[] = {
-		&o->position, &o->vertex_line, &o->colour, &o->uv, &o->normal, &o->face, &o->face_line, &o->groups,
-		&o->materials, &o->material_lines, &o->spans, &o->names.names,
+		&o->position, &o->vertex_line, &o->colour, &o->uv, &o->normal, &o->normal_line, &o->face, &o->face_line,
+		&o->groups, &o->materials, &o->material_lines, &o->spans, &o->names.names,
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(all); i++)

@@ -46,7 +46,7 @@ struct obj {
 
 	/* Arrays as in struct geo_put, all objects' values and the taken ones' faces. groups and materials are numbers
 	 * of names where the form has those. */
-	struct buf position, vertex_line, colour, uv, normal;
+	struct buf position, vertex_line, colour, uv, normal, normal_line;
 	struct buf face, face_line, groups, materials, material_lines;
 	struct obj_table names;
 	uint32_t n[OBJ_VALUES], nfaces;

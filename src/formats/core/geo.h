@@ -113,7 +113,7 @@ struct geo_put {
 	struct geo_corner (*face)[3];          /* triangles, in the order of the text; polygons as fans */
 	uint32_t *group;                       /* of each face: K of `g group_K`; GEO_NONE */
 	int32_t *material;                     /* of each face: K of `usemtl material_K`; -1 */
-	unsigned *vertex_line, *face_line;
+	unsigned *vertex_line, *normal_line, *face_line;
 	bool foreign_normals;                  /* the file was written by another program: see views.md 4 */
 
 	/* Of a form with `quads`, in the place of face; v of a triangle's fourth corner is GEO_NONE. */
