@@ -170,6 +170,7 @@ int archive_log(const char *path, int (*fn)(void *ctx, const struct commit_info 
 
 	if (rc)
 		return rc;
+	archive_read_alone(a, true);
 	rc = archive_read_begin(a, &changed, e);
 	if (!rc) {
 		rc = set_log(&a->set, fn, ctx, e);

@@ -332,6 +332,7 @@ int fileset_log(int dirfd, const char *path, int (*fn)(void *ctx, const struct c
 
 	if (rc)
 		return rc;
+	fileset_read_alone(fs, true);
 	rc = fileset_read_begin(fs, &changed, e);
 	if (!rc) {
 		rc = set_log(&fs->set, fn, ctx, e);
