@@ -273,10 +273,12 @@ int folder_renew_file(struct tree *t, unsigned i, const struct stat *now)
 {
 	struct tree_file *f = tree_file(t, i);
 	struct unit *u = unit_at(t, f->unit);
+	int64_t time = f->mtime;
 	int rc = set_contents(t, i, now);
 
 	if (rc)
 		return rc;
+	f->mtime = time;                       /* of what the edit did not touch */
 	atomic_store(&f->unsure, false);
 	src_ref(f->src);
 	src_put(u->src);

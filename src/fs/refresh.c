@@ -553,14 +553,26 @@ static void refresh_file(struct refresh *r)
 			refresh_unit(r, unit_at(t, i));
 }
 
+/* There each file has one unit, and it is known who asked for it. Its time is the file's own: also an older one that
+ * others gave it. */
+static void refresh_in_folder(struct refresh *r, const struct tree_file *f)
+{
+	struct unit *u = unit_at(r->t, f->unit);
+
+	if (r->plan)
+		r->now = f->seen.mtime;
+	renew_file(r, u);
+	if (!r->plan)
+		atomic_store(&u->mtime, 0);
+}
+
 void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids)
 {
 	struct refresh r = { t, file, plan, now_ns(), ids };
 
 	begin(t);
-	/* In a folder each file has one unit, and it is known who asked for it. */
 	if (t->folder)
-		renew_file(&r, unit_at(t, tree_file(t, file)->unit));
+		refresh_in_folder(&r, tree_file(t, file));
 	else
 		refresh_file(&r);
 	refresh_mates(&r);

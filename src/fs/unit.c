@@ -237,6 +237,12 @@ struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role)
 	return mate && !unit_fill(t, mate, NULL) ? mate : NULL;
 }
 
+/* As a leaf of its own unit. Its size is known later, maybe to another thread just now, and not asked for here. */
+static void copy_leaf(struct leaf *to, const struct leaf *l)
+{
+	*to = (struct leaf){ .index = l->index, .dir = l->dir, .kind = l->kind, .arg = l->arg };
+}
+
 /* The leaf of a linked picture in the unit that holds it. */
 static bool find_linked(const struct unit *u, const struct unit *owner, const struct leaf *l, uint32_t image,
 			struct leaf *there)
@@ -251,7 +257,7 @@ static bool find_linked(const struct unit *u, const struct unit *owner, const st
 				found = leaf_find(owner, LEAF_FILE, k, 0);
 	}
 	if (found)
-		*there = *found;
+		copy_leaf(there, found);
 	return found;
 }
 
@@ -278,8 +284,7 @@ struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, 
 	struct unit *owner;
 
 	if (l->role != LEAF_LINKED) {
-		*there = *l;
-		there->role = 0;
+		copy_leaf(there, l);
 		return l->role ? unit_mate(t, u, l->role) : u;
 	}
 	p = find_picture(u, l->index);

@@ -64,6 +64,9 @@ def changed_by_others(t):
             for name, data in (('first', first), ('second', second), ('first', first)):
                 change(data)
                 t.same({p: read(at('body.pmo', p)) for p in lib.files(at('body.pmo'))}, texts[name], f'{how}: {name}')
+                t.same(os.stat(at('body.pmo')).st_mtime_ns, os.stat(own).st_mtime_ns, 'and its time')
+        os.utime(own, (1e9, 1e9))
+        t.same(os.stat(at('body.pmo/materials.yaml')).st_mtime, 1e9, 'an older time is shown too')
         with open(own, 'r+b') as f:                # one byte, in place
             f.seek(first.index(read(at('body.pmo/raw/materials.bin'))))
             f.write(b'\x4d')
@@ -172,6 +175,7 @@ def edits(t):
         t.same(read(own), model(t), 'and nothing of theirs is lost')
         t.same(read(yaml + '.rejected'), mine, 'nor of the text')
         put(yaml, data=recoloured(read(yaml), 84))
+        t.none([p for p in (yaml, at('body.pmo')) if abs(os.stat(p).st_mtime - os.stat(own).st_mtime) > 0.02], 'with its time')
         t.ok(b'colour: [84' in read(yaml) and not os.path.exists(yaml + '.rejected'), 'the next save works')
 
 
