@@ -329,6 +329,25 @@ def at_once(t):
                 os.rename(path, path + '.b')
                 os.unlink(path + '.b')
 
+        def saves():
+            path = os.path.join(m.point, 'saved.pmo/materials.yaml')
+            for i in range(1 << 30):
+                if time.monotonic() >= until or problems:
+                    return
+                text = recoloured(read(path), i % 256)
+                put(path, data=text)
+                if read(path) != text:
+                    problems.append('a save does not show')
+
+        def renames():
+            names = [os.path.join(m.point, n) for n in ('moved.pmo', 'moved.away')]
+            while time.monotonic() < until:
+                os.rename(*names)
+                if read(names[1], 'raw/whole.pmo') != versions[0]:
+                    problems.append('other bytes of a renamed model')
+                lib.entries(m.point)
+                names.reverse()
+
         def change():
             rng = random.Random(9)
             while time.monotonic() < until:
@@ -336,8 +355,10 @@ def at_once(t):
                 counts[2] += 1
                 time.sleep(rng.random() * 0.01)
 
-        threads = [threading.Thread(target=reads, args=(i,)) for i in range(4)] + [threading.Thread(target=change)] + [
-            threading.Thread(target=plain, args=(i,)) for i in range(2)]
+        put(folder, 'saved.pmo', data=versions[0])
+        put(folder, 'moved.pmo', data=versions[0])
+        threads = [threading.Thread(target=f, args=a) for f, a in [(reads, (i,)) for i in range(4)] + [
+            (plain, (0,)), (plain, (1,)), (saves, ()), (renames, ()), (change, ())]]
         for x in threads:
             x.start()
         for x in threads:
