@@ -6,16 +6,19 @@ PLAIN.BIN      a DATA.BIN without encryption: as many plain files of the same si
 CODED.BIN      the same files, encrypted
 big.pmo        one model whose mesh 0 is a long text
 wide.pac       one model that shows 200 files
+big.mod3       one model of 20 meshes of 50,000 vertices
 EDIT.BIN       a copy of BIG.BIN, made anew each time
 EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
 """
 import array
 import io
+import math
 import os
 import random
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 import tarfile
@@ -164,6 +167,12 @@ class Inputs:
         with open(to, 'wb') as f:
             f.write(pac.data)
 
+    def big_meshes(self):
+        return 20
+
+    def big_mod3(self):
+        return self.make('big.mod3', lambda to: write_mod3(to, self.big_meshes(), 250, 200))
+
     def mkmhp(self):
         where = os.path.join(self.shared, 'corpus/mhp')
         if where not in sys.path:
@@ -185,6 +194,35 @@ class Inputs:
             if packer.wait():
                 raise RuntimeError('mksquashfs failed')
         return self.make(name + '.sqfs', write)
+
+
+def write_mod3(to, meshes, nx, ny):
+    """Wavy sheets of nx x ny vertices of 32 bytes, on four bones, each in a run of its own."""
+    rng, n = random.Random(1), nx * ny
+    vertex, faces = struct.Struct('<3f4b4b2eI4B'), array.array('H')
+    for a in (y * nx + x for y in range(ny - 1) for x in range(nx - 1)):
+        faces.extend((a, a + 1, a + nx, a + nx, a + 1, a + nx + 1))
+    records, vertices = bytearray(), bytearray()
+    for m in range(meshes):
+        records += struct.pack('<7H2B6I2B3H2h5IQ', 19, n, 0, 0, 0xFFFF, 0, 33, 32, 0xC3, 0, len(vertices), 0xF637401C,
+                               m * len(faces), len(faces), 0, 0, 0, m + 1, 0, n - 1, -1, -1, 0, 0x30000000, m * n,
+                               0, 0, 0)
+        for u, v in ((x / nx, y / ny) for y in range(ny) for x in range(nx)):
+            w = rng.randrange(200)
+            vertices += vertex.pack(u * 40 + rng.random(), 10 * math.sin(u * 9 + m) * math.cos(v * 7),
+                                    v * 60 - rng.random(), rng.randrange(-90, 90), rng.randrange(-90, 90), 90, 0, 127, 0, 0, 127, u, v,
+                                    993 - w | w << 10 | 20 << 20, 0, 1, 2, 3)
+    unit = struct.pack('<16f', *(float(i % 5 == 0) for i in range(16)))
+    bones = b''.join(struct.pack('<H2B5f', i, 255, 255, 1, 0, 0, 0, 0) for i in range(4))
+    head = bytearray(0x140) + bones + unit * 8 + bytes(range(4)).ljust(512, b'\xff')
+    names = len(head)
+    head += b'bench'.ljust(128, b'\0') + records + bytes(4)
+    indices = len(head) + len(vertices)
+    end = indices + meshes * 2 * len(faces)
+    struct.pack_into('<4s2B3H5I9Q', head, 0, b'MOD\0', 237, 0, 4, meshes, 1, meshes * n, meshes * len(faces), 0xFFFF,
+                     len(vertices), 0, 0, 0, 0x140, names, names, names + 128, len(head), indices, end)
+    with open(to, 'wb') as f:
+        f.write(head + vertices + faces.tobytes() * meshes)
 
 
 def zip_entry(name):

@@ -405,6 +405,36 @@ class Bench:
             self.report.add('cipher, ' + ' '.join(what.split()), ' '.join(value.split(', ')[0].split()))
         os.sched_setaffinity(0, ALL_CPUS)
 
+    # ---- geometry
+
+    def geometry(self):
+        """All OBJs of a model of a million vertices: the first time against assimp, then from memory."""
+        model, there = self.inputs.big_mod3(), self.inputs.path('objs')
+        shutil.rmtree(there, ignore_errors=True)
+        timed(self.modelfs, 'extract', model, 'meshes', there)
+        names = [f'{i}.obj' for i in range(self.inputs.big_meshes())]
+        size = sum(os.path.getsize(os.path.join(there, name)) for name in names)
+        warm(model)
+        theirs = []
+        if shutil.which('assimp'):
+            again = self.inputs.path('again.obj')
+            theirs = [sum(timed('assimp', 'export', os.path.join(there, name), again) for name in names)
+                      for _ in range(min(self.rounds, 3))]
+        for how in ('ro', 'rw'):
+            first, second = [], []
+            for _ in range(self.rounds):
+                with self.mount(model, how) as m:
+                    paths = [os.path.join(m.point, 'meshes', name) for name in names]
+                    first.append(timed('cp', *paths, there))
+                    second.append(timed('cat', *paths))
+            if theirs:
+                self.report.compare(f'cp of all OBJs of 1,000,000 vertices, {size / 1e6:.0f} MB, -o {how}', first,
+                                    theirs, '%.2f s', 'assimp export', most=0.33)
+            rate = size / 1e6 / statistics.median(second)
+            wanted = dict(target='>= 1000 MB/s', ok=rate >= 1000) if how == 'ro' else {}
+            self.report.add(f'reading them again, -o {how}', '%.0f MB/s' % rate, **wanted)
+        if not theirs:
+            self.report.add('cp of all OBJs', 'not measured: needs assimp')
 
     # ---- saving
 
@@ -547,7 +577,7 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'coded', 'memory', 'model', 'text', 'save', 'grow']
+SECTIONS = ['start', 'find', 'plain', 'coded', 'memory', 'model', 'text', 'geometry', 'save', 'grow']
 
 
 def turned(items, i):
