@@ -10,6 +10,7 @@ big.mod3       one model of 20 meshes of 50,000 vertices
 EDIT.BIN       a copy of BIG.BIN, made anew each time
 EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
+folder/        one file of 1 GiB, and 10,000 files in 100 folders
 """
 import array
 import io
@@ -29,6 +30,8 @@ BIG_FILES, BIG_PAIRS, BIG_MB = 6602, 812, 500      # as mkbig writes them
 LONG = 64 << 20
 MAGIC = b'\xfe\xca'                                # of no format
 MHFU_PLAIN = {42, 43, *range(46, 63)}              # not encrypted in an archive of another length than the known ones
+PASSTHROUGH = '/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c'
+PLAIN_FILE, MANY_FOLDERS, MANY_FILES = 1 << 30, 100, 100
 HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
 
 
@@ -61,8 +64,32 @@ class Inputs:
                               text=True).stdout
         return self.program('bench/limitfs.c', *libs.split())
 
+    def passthrough(self):
+        """libfuse's example of a folder shown as it is, or None."""
+        if not os.path.exists(PASSTHROUGH):
+            return None
+        libs = subprocess.run(['pkg-config', '--cflags', '--libs', 'fuse3'], check=True, stdout=subprocess.PIPE,
+                              text=True).stdout
+        return self.program(PASSTHROUGH, *libs.split())
+
     def fsbench(self):
         return self.program('bench/fsbench.c')
+
+    # ---- a folder of plain files
+
+    def folder(self):
+        def write(to):
+            shutil.rmtree(to, ignore_errors=True)
+            for i in range(MANY_FOLDERS):
+                os.makedirs(os.path.join(to, f'many/{i:03d}'))
+                for k in range(MANY_FILES):
+                    with open(os.path.join(to, f'many/{i:03d}/{k:03d}.dat'), 'wb') as f:
+                        f.write(MAGIC * k)
+            piece = random.Random(1).randbytes((1 << 20) - len(MAGIC))
+            with open(os.path.join(to, 'plain.dat'), 'wb') as f:
+                for _ in range(PLAIN_FILE >> 20):
+                    f.write(MAGIC + piece)
+        return self.make('folder', write)
 
     # ---- archives
 

@@ -25,6 +25,7 @@ RANDOM_READS, TAIL_READS = 4000, 2000
 READ_SIZE = 131072
 SMALL_CACHE = 64                                                          # MiB, of the mount that reads everything
 SAVES = 20                                                                # in a round
+WRITTEN, SMALL_FILES = 256 << 20, 1000
 MODES = {'one CPU': 1, 'idle': None}
 
 
@@ -333,6 +334,53 @@ class Bench:
         text = output(self.preads, 'tail', os.path.join(point, self.inputs.long_name()), str(TAIL_READS))
         return TAIL_READS / number(text, 's')
 
+    # ---- a folder of plain files, against libfuse's passthrough_ll
+
+    def folder(self):
+        other = self.inputs.passthrough()
+        if not other:
+            self.report.add('folder', 'not measured: needs passthrough_ll.c, one of the examples of libfuse3-dev')
+            return
+        folder = self.inputs.folder()
+        warm(os.path.join(folder, 'plain.dat'))
+        timed('ls', '-lR', folder)
+        mounts = {'modelfs': lambda: Mount(self.point, self.modelfs, 'mount', '-f', folder, self.point),
+                  'passthrough_ll': lambda: Mount(self.other, other, '-f', '-o', 'source=' + folder, self.other)}
+        work = {'1 GiB plain file in a folder, read': (self.read_plain, '%.0f MB/s', dict(least=0.8)),
+                'the same, random 4 KiB reads': (self.random_plain, '%.0f/s', dict(least=0.8)),
+                '256 MiB written to a new file': (self.write_plain, '%.0f MB/s', dict(least=0.8)),
+                '1,000 files of 4 KiB made and removed': (self.small_files, '%.0f files/s', {}),
+                'ls -lR of 10,000 files': (lambda p: timed('ls', '-lR', os.path.join(p, 'many')) * 1000, '%.0f ms', {}),
+                'the same again': (self.list_again, '%.0f ms', {})}
+        for mode in self.in_modes():
+            for what, (measure, form, target) in work.items():
+                got = {who: [] for who in mounts}
+                for i in range(self.rounds):
+                    for who in turned(got, i):
+                        with mounts[who]() as m:
+                            got[who].append(measure(m.point))
+                self.report.compare(f'{what}, {mode}', *got.values(), form, 'passthrough_ll', **target)
+
+    def read_plain(self, point):
+        return number(self.fsbench('readseq', os.path.join(point, 'plain.dat'), str(READ_SIZE)), 'MB/s')
+
+    def random_plain(self, point):
+        return number(self.fsbench('rand', os.path.join(point, 'plain.dat'), str(RANDOM_READS), 'cold'), 'ops/s')
+
+    def write_plain(self, point):
+        path = os.path.join(point, 'written.dat')
+        count = WRITTEN // READ_SIZE
+        took = timed('dd', 'if=/dev/zero', 'of=' + path, f'bs={READ_SIZE}', f'count={count}', 'status=none')
+        os.unlink(path)
+        return WRITTEN / 1e6 / took
+
+    def small_files(self, point):
+        return SMALL_FILES / number(output(self.tool('tests/bench/small'), point, str(SMALL_FILES)), 's')
+
+    def list_again(self, point):
+        timed('ls', '-lR', os.path.join(point, 'many'))
+        return timed('ls', '-lR', os.path.join(point, 'many')) * 1000
+
     # ---- encrypted entries, against plain ones
 
     def coded(self):
@@ -577,7 +625,7 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'coded', 'memory', 'model', 'text', 'geometry', 'save', 'grow']
+SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'geometry', 'save', 'grow']
 
 
 def turned(items, i):
