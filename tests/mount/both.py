@@ -21,7 +21,7 @@ from lib import LIBC
 ROOT = os.geteuid() == 0
 AT_FDCWD, AT_SYMLINK_FOLLOW = -100, 0x400
 OWNER, OTHER = 65534, 65533                        # two users who are not root, and groups of the same numbers
-TICK = 1.3 * time.clock_getres(5)     # CLOCK_REALTIME_COARSE: file systems' clocks go by steps
+TICK = 2.5 * time.clock_getres(5)                  # CLOCK_REALTIME_COARSE: file systems' clocks go by steps
 KINDS = ['file', 'folder', 'full folder', 'fifo', 'socket', 'link', 'dangling link'] + (
     ['character device', 'block device'] if ROOT else [])
 LETTER = {stat.S_IFREG: 'file', stat.S_IFDIR: 'folder', stat.S_IFIFO: 'fifo', stat.S_IFSOCK: 'socket',
@@ -72,15 +72,14 @@ class Side:
 
     def __init__(self, root, beneath):
         self.root, self.beneath = root, beneath
-        self.log, self.inodes, self.open_fds, self.below = [], {}, [], None
+        self.log, self.open_fds, self.below = [], [], None
 
     def run(self, f):
         """-> the log of a case"""
-        self.log, self.inodes, self.below = [], {}, os.path.join(self.beneath, f.__name__)
-        home = os.path.join(self.root, f.__name__)
+        self.log, self.below = [], os.path.join(self.beneath, f.__name__)
         old_mask = os.umask(0o022)
-        os.mkdir(home)
-        os.chdir(home)
+        os.mkdir(self.below)
+        os.chdir(os.path.join(self.root, f.__name__))
         try:
             f(self)
             self.tree('in the end')
@@ -132,7 +131,8 @@ class Side:
 
     def same_inode(self, what, *stats):
         """Which of them are the same file."""
-        self.note(what, [self.inodes.setdefault(st.st_ino, len(self.inodes)) for st in stats])
+        first = {}
+        self.note(what, [first.setdefault(st.st_ino, len(first)) for st in stats])
 
     def order(self, what, before, after):
         """Which of an earlier and a later stat's times moved."""

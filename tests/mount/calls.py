@@ -704,7 +704,8 @@ def statfs(m):
 def table():
     """[(id, first word of the answer)]"""
     path = os.path.join(lib.SOURCE, 'docs', 'calls.md')
-    rows = [re.split(r'(?<!\\)\|', line.strip().strip('|')) for line in open(path) if line.startswith('|')]
+    text = open(path).read().partition(lib.PLAIN_PART)[0]
+    rows = [re.split(r'(?<!\\)\|', line.strip().strip('|')) for line in text.split('\n') if line.startswith('|')]
     rows = [[x.strip() for x in r] for r in rows]
     rows = [r for r in rows if r[0] != 'id' and not set(r[0]) <= set('-')]
     return [(r[0], re.match(r'`?(\w+)', r[2]).group(1)) for r in rows]

@@ -3,66 +3,68 @@
 Native behaviour is what this machine's kernel and file system do, so nothing is expected that they would not do. Both
 folders lie beside each other, once in memory and once on disk. As root the calls are made by other users too.
 """
+import contextlib
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 
 import both
 import lib
 import posixattr
 import posixdata
+import posixlimits
 import posixmove
 import posixopen
+import posixrandom
 import posixshare
+
+PARTS = (posixopen, posixmove, posixattr, posixdata, posixshare, posixrandom)     # they put their cases into both.CASES
 
 # {id: (pattern of 'case: words', reason)}; docs/calls.md repeats the reasons, and has a line for each.
 EXCEPTIONS = {
 }
-PARTS = (posixopen, posixmove, posixattr, posixdata, posixshare)     # they put their cases into both.CASES
 
 
-def options():
-    return ['allow_other'] if both.ROOT else []
-
-
-def sides(t, folder):
-    """-> (a folder, a mount of another one)"""
-    out = []
-    for name in ('native', 'mounted'):
-        path = os.path.join(folder, name)
-        os.mkdir(path)
+def on(t, folder, exceptions, cases, *options):
+    """The cases in a folder, and in a mount of another one beside it."""
+    native, beneath = [os.path.join(folder, name) for name in ('native', 'mounted')]
+    for path in (native, beneath):
+        os.makedirs(path, exist_ok=True)
         os.chmod(path, 0o755)
-        out.append(path)
-    mount = lib.Mount(t, out[1], *options())
-    return both.Side(out[0], out[0]), mount, out[1]
+    with lib.Mount(t, beneath, *(['allow_other'] if both.ROOT else []), *options) as m:
+        both.compare(t, both.Side(native, native), both.Side(m.point, beneath), exceptions, cases)
 
 
-def on(t, folder, exceptions):
-    native, mount, beneath = sides(t, folder)
-    with mount as m:
-        both.compare(t, native, both.Side(m.point, beneath), exceptions, both.CASES)
+@contextlib.contextmanager
+def mounted(*args):
+    """mount ARGS, the last of which is where; as root."""
+    subprocess.run(['mount', *args], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(['umount', args[-1]], check=True)
 
 
 def elsewhere(t):
     """A folder on another file system than the tests' own, or None."""
     for place in ('/var/tmp', '/tmp'):
-        try:
+        with contextlib.suppress(OSError):
             if os.stat(place).st_dev != os.stat(t.folder).st_dev and os.access(place, os.W_OK):
-                return tempfile.mkdtemp(prefix='modelfs-', dir=place)
-        except OSError:
-            pass
+                path = tempfile.mkdtemp(prefix='modelfs-', dir=place)
+                os.chmod(path, 0o755)
+                return path
     return None
 
 
 def everything(t):
     exceptions = both.Exceptions(EXCEPTIONS)
-    on(t, t.dir('posix'), exceptions)
+    on(t, t.dir('posix'), exceptions, both.CASES)
     disk = elsewhere(t)
     if disk:
-        os.chmod(disk, 0o755)
         try:
-            on(t, disk, exceptions)
+            on(t, disk, exceptions, both.CASES)
         finally:
             shutil.rmtree(disk, ignore_errors=True)
     else:
@@ -71,13 +73,40 @@ def everything(t):
         t.none([k for k in EXCEPTIONS if k not in exceptions.seen], 'every known difference is still one')
 
 
+def full(t):
+    """Small file systems beneath both."""
+    if not both.ROOT:
+        raise lib.Skip('a full file system: only root can mount one')
+    folder = t.dir('full')
+    with contextlib.ExitStack() as stack:
+        for name in ('native', 'mounted'):
+            os.mkdir(os.path.join(folder, name))
+            stack.enter_context(mounted('-t', 'tmpfs', '-o', 'size=1m,nr_inodes=30,mode=755', 'none',
+                                        os.path.join(folder, name)))
+        on(t, folder, both.Exceptions(EXCEPTIONS), [posixlimits.without_space])
+
+
+def read_only(t):
+    """-o ro, against a folder that is mounted read-only over itself."""
+    if not both.ROOT:
+        raise lib.Skip('read-only: only root can mount a folder so')
+    folder, shown = t.dir('readonly'), t.dir('shown')
+    native, beneath = [os.path.join(folder, name) for name in ('native', 'mounted')]
+    for path in (native, beneath):
+        os.mkdir(path)
+        posixlimits.fill(path)
+    with mounted('--bind', native, shown), lib.Mount(t, beneath, 'ro') as m:
+        subprocess.run(['mount', '-o', 'remount,bind,ro', shown], check=True)
+        both.compare(t, both.Side(shown, native), both.Side(m.point, beneath), both.Exceptions(EXCEPTIONS),
+                     [posixlimits.read_only])
+
+
 def written_down(t):
     """docs/calls.md has a line for each exception, and no other in that part."""
     text = open(os.path.join(lib.SOURCE, 'docs', 'calls.md')).read()
-    part = text.partition('\n# Plain files of a folder')[2]
-    ids = re.findall(r'^\| ([a-z-]+) \|', part, re.M)
+    ids = re.findall(r'^\| ([a-z-]+) \|', text.partition(lib.PLAIN_PART)[2], re.M)
     t.same(sorted(i for i in ids if i != 'id'), sorted(EXCEPTIONS), 'docs/calls.md names the exceptions')
 
 
 if __name__ == '__main__':
-    lib.main(everything, written_down, needs_fuse=True)
+    lib.main(everything, full, read_only, written_down, needs_fuse=True)

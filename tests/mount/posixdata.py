@@ -283,8 +283,8 @@ def holes(s):
     s.note('blocks are few', os.fstat(fd).st_blocks <= 3 * 8 + 8)
     for mode, word in ((0, '0'), (KEEP, 'KEEP_SIZE'), (PUNCH | KEEP, 'PUNCH_HOLE'),
                        (PUNCH, 'PUNCH_HOLE without KEEP_SIZE'),
-                       (ZERO, 'ZERO_RANGE'), (ZERO | KEEP, 'ZERO_RANGE, KEEP_SIZE'), (COLLAPSE, 'COLLAPSE_RANGE'),
-                       (INSERT, 'INSERT_RANGE'), (64 | KEEP, 'UNSHARE_RANGE'), (1 << 20, 'an unknown mode')):
+                       (ZERO, 'ZERO_RANGE'), (ZERO | KEEP, 'ZERO_RANGE, KEEP_SIZE'), (64 | KEEP, 'UNSHARE_RANGE'),
+                       (1 << 20, 'an unknown mode')):
         for at, n in ((1 << 18, 4096), (0, 1 << 17), ((1 << 20) - 100, 8192), (5000, 100), (0, 0), (-1, 10),
                       (4096, -5)):
             s.call(f'fallocate {word} of {n} at {at}', libc, 'fallocate64', fd, mode, long(at), long(n))
@@ -294,6 +294,15 @@ def holes(s):
     reader = s.open('reader', 'x', os.O_RDONLY)
     s.call('fallocate of a reader', libc, 'fallocate64', reader, 0, long(0), long(10))
     os.ftruncate(fd, 0)
+
+
+@case
+def holes_that_shift(s):
+    with open('x', 'wb') as f:
+        f.write(bytes(range(256)) * 256)
+    fd = s.open('open', 'x', os.O_RDWR)
+    s.call('COLLAPSE_RANGE', libc, 'fallocate64', fd, COLLAPSE, long(4096), long(8192))
+    s.call('INSERT_RANGE', libc, 'fallocate64', fd, INSERT, long(4096), long(8192))
 
 
 @case
