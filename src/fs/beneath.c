@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,22 +106,54 @@ int beneath_walk(int dirfd, const char *path, int flags, mode_t mode)
 
 /* ---- with it ---- */
 
-int beneath_open(int dirfd, const char *path, int flags, mode_t mode)
+static int open_short(int dirfd, const char *path, int flags, mode_t mode)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC), .mode = flags & O_CREAT ? mode & 07777 : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS,
 	};
-	int fd, rc = check_path(path);
+	int fd;
 
-	if (rc)
-		return rc;
 	do
 		fd = (int)syscall(SYS_openat2, dirfd, *path ? path : ".", &how, sizeof how);
 	while (fd < 0 && errno == EINTR);
 	if (fd >= 0)
 		return fd;
 	return errno == ENOSYS || errno == EPERM ? beneath_walk(dirfd, path, flags, mode) : -errno;
+}
+
+/* The first folders of a path that is too long for one call; *path is what is left of it. */
+static int open_folders(int dirfd, const char **path)
+{
+	const char *slash = memrchr(*path, '/', PATH_MAX - 1);
+	char part[PATH_MAX];
+
+	if (!slash)
+		return -ENAMETOOLONG;
+	memcpy(part, *path, (size_t)(slash - *path));
+	part[slash - *path] = 0;
+	*path = slash + 1;
+	return open_short(dirfd, part, O_PATH | O_DIRECTORY, 0);
+}
+
+int beneath_open(int dirfd, const char *path, int flags, mode_t mode)
+{
+	int dir = dirfd, next, rc = check_path(path);
+
+	if (rc)
+		return rc;
+	while (strlen(path) >= PATH_MAX) {
+		next = open_folders(dir, &path);
+		if (dir != dirfd)
+			close(dir);
+		if (next < 0)
+			return next;
+		dir = next;
+	}
+	next = open_short(dir, path, flags, mode);
+	if (dir != dirfd)
+		close(dir);
+	return next;
 }
 
 int beneath_parent(int dirfd, const char *path, const char **name)

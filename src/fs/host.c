@@ -12,6 +12,7 @@
 
 #define KEPT_MOST 32u                          /* descriptors of what has no name any more */
 #define TABLE_FIRST 64u
+#define DEEPEST (16u * PATH_MAX)               /* programs that go down by steps get deeper than any path they give */
 
 /* ---- tables; with the lock held, as all that follows unless it says otherwise ---- */
 
@@ -327,12 +328,12 @@ static int add_before(char *room, size_t *at, const char *name, bool slash)
 	return 0;
 }
 
-/* The path of a name in dir, or with name NULL of dir itself; at most PATH_MAX bytes with its end, so names that others
+/* The path of a name in dir, or with name NULL of dir itself; at most `size` bytes with its end, so names that others
  * have moved into each other end as well. */
-static int build_path(const struct hosts *h, const struct host *dir, const char *name, char room[PATH_MAX],
+static int build_path(const struct hosts *h, const struct host *dir, const char *name, char *room, size_t size,
 		      const char **path)
 {
-	size_t at = PATH_MAX;
+	size_t at = size;
 	int rc = 0;
 
 	room[--at] = 0;
@@ -354,7 +355,7 @@ static int add_path(struct hosts *h, const struct host *dir, const char *name, s
 	int rc;
 
 	pthread_mutex_lock(&h->lock);
-	rc = build_path(h, dir, name, room, &path);
+	rc = build_path(h, dir, name, room, sizeof room, &path);
 	pthread_mutex_unlock(&h->lock);
 	if (!rc)
 		buf_str(out, path);
@@ -408,14 +409,15 @@ static int copy_open(const struct host *host)
 /* By its names, newest first; those that lead to something else by now are forgotten. */
 static int open_by_name(struct hosts *h, struct host *host, int flags)
 {
-	char room[PATH_MAX];
+	char room[DEEPEST];
 	const char *path;
 	struct stat st;
 	int fd, rc;
 
 	for (;;) {
 		pthread_mutex_lock(&h->lock);
-		rc = host->spots ? build_path(h, host->spots->dir, host->spots->name, room, &path) : -ESTALE;
+		rc = host->spots ? build_path(h, host->spots->dir, host->spots->name, room, sizeof room,
+						  &path) : -ESTALE;
 		pthread_mutex_unlock(&h->lock);
 		if (rc)
 			return rc;
