@@ -2,6 +2,7 @@
 import os
 import stat
 
+import lib
 from both import AT_FDCWD, libc
 
 
@@ -19,16 +20,39 @@ def without_space(s):
     s.call('ftruncate', os.ftruncate, fd, 5)
     s.call('write then', os.pwrite, fd, b'z' * 4096, 5)
     s.close(fd)
-    for i in range(32):
-        s.call(f'mkdir, {i}', os.mkdir, f'd{i}')
+    made = fill_up()                               # not the same number: the mount has a file of its own
+    s.call('mkdir without inodes', os.mkdir, 'one more')
     s.open('create without inodes', 'y', os.O_CREAT | os.O_WRONLY)
     s.call('mkfifo without inodes', os.mkfifo, 'y')
     s.call('symlink without inodes', os.symlink, 'x', 'y')
     s.call('rename without inodes', os.rename, 'x', 'y')
     s.call('link without inodes', os.link, 'y', 'x')
     s.open('O_TMPFILE without inodes', '.', os.O_TMPFILE | os.O_WRONLY)
-    s.call('rmdir', os.rmdir, 'd0')
-    s.open('create then', 'z', os.O_CREAT | os.O_WRONLY)
+    s.call('rmdir', os.rmdir, made.pop())
+    lib.wait_for(lambda: can_create('z'), 1)       # the mount lets go of the folder a moment later
+    s.stat('create then', 'z')
+    for name in made:
+        os.rmdir(name)
+
+
+def fill_up():
+    """Makes folders until no more can be made."""
+    made = []
+    while len(made) < 100:
+        try:
+            os.mkdir(f'd{len(made)}')
+        except OSError:
+            break
+        made.append(f'd{len(made)}')
+    return made
+
+
+def can_create(path):
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+        return True
+    except OSError:
+        return False
 
 
 def fill(path):

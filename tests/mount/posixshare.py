@@ -14,7 +14,7 @@ import threading
 import time
 
 import lib
-from both import OTHER, OWNER, ROOT, as_root, case
+from both import OTHER, OWNER, ROOT, as_root, case, libc
 from lib import LIBC
 
 
@@ -175,6 +175,55 @@ def locks_that_wait(s):
         s.close(fd)
 
 
+@case
+def locks_and_pipes_from_beneath(s):
+    """Kernels keep these by the file they know, and a mount's file is another one."""
+    s.make('file', 'x')
+    fd, below = s.open('open', 'x', os.O_RDWR), s.open('open beneath', os.path.join(s.below, 'x'), os.O_RDWR)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    s.call('flock of what is locked in the mount', fcntl.flock, below, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.mkfifo('p')
+    s.open('a fifo for reading', os.path.join(s.below, 'p'), os.O_RDONLY | os.O_NONBLOCK)
+    s.open('the fifo for writing in the mount', 'p', os.O_WRONLY | os.O_NONBLOCK)
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        home = os.getcwd()
+        os.chdir(s.below)
+        server.bind('sock')
+        server.listen(1)
+        os.chdir(home)
+        s.call('connect in the mount to a socket', client.connect, 'sock')
+
+
+def events(s, what, change, *args):
+    """What inotify tells of the working folder."""
+    fd = libc('inotify_init1', os.O_NONBLOCK)
+    libc('inotify_add_watch', fd, '.', 0xfff)
+    change(*args)
+    try:
+        data, out = os.read(fd, 4096), []
+        while data:
+            _, mask, _, n = struct.unpack_from('iIII', data)
+            out.append((f'{mask:#x}', data[16:16 + n].rstrip(b'\0')))
+            data = data[16 + n:]
+        s.note(what, out)
+    except BlockingIOError:
+        s.note(what, 'nothing')
+    finally:
+        os.close(fd)
+
+
+@case
+def changes_that_are_told(s):
+    def create(path):
+        with open(path, 'w') as f:
+            f.write('text')
+    for what, f, *args in (('create', create, 'x'), ('chmod', os.chmod, 'x', 0o600), ('rename', os.rename, 'x', 'y'),
+                           ('link', os.link, 'y', 'z'), ('mkdir', os.mkdir, 'd'), ('unlink', os.unlink, 'y'),
+                           ('truncate', os.truncate, 'z', 2), ('rmdir', os.rmdir, 'd')):
+        events(s, f'inotify of {what}', f, *args)
+    events(s, 'inotify of a create beneath', create, os.path.join(s.below, 'b'))
+
+
 # ---------------------------------------------------------------- folders
 
 def names(path):
@@ -310,6 +359,22 @@ def attributes_of_ones_own(s):
     s.call('removexattr', os.removexattr, 'x', 'user.name')
     s.call('getxattr of none', os.getxattr, 'x', 'user.name')
     s.call('getxattr of the security kind', lambda: os.getxattr('x', 'security.none'))
+
+
+@case
+def time_of_birth(s):
+    s.make('file', 'x')
+    r = subprocess.run(['stat', '-c', '%W', 'x'], stdout=subprocess.PIPE, text=True)
+    s.note('is told', int(r.stdout) > 0)
+
+
+@case
+def names_of_modelfs_own(s):
+    for name in ('.modelfs-journal', '.modelfs-'):
+        s.open(f'create {name}', name, os.O_CREAT | os.O_WRONLY)
+        s.call(f'mkdir {name}', os.mkdir, name)
+        s.stat(f'stat {name}', name)
+        s.remove(os.path.join(s.below, name))
 
 
 @case
