@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "log.h"
 #include "loop.h"
 
 #define LOOKS 8u                               /* at a file that others keep changing */
@@ -245,15 +246,31 @@ int host_begin(fuse_req_t req, struct host *host, int fd, struct fuse_file_info 
 	return rc;
 }
 
+/* Root takes away what a change by others takes away. */
+static void lose_bits(fuse_req_t req, int fd)
+{
+	struct stat st;
+	mode_t mode;
+
+	if (!fuse_req_ctx(req)->uid || fstat(fd, &st))
+		return;
+	mode = st.st_mode & ~(mode_t)(S_ISUID | (st.st_mode & S_IXGRP ? S_ISGID : 0));
+	if (mode != st.st_mode && fchmod(fd, mode & 07777))
+		log_line("a file that was truncated keeps its mode %04o: %s", st.st_mode & 07777, strerror(errno));
+}
+
 /* Also through a descriptor for reading, as open() does. */
-static int cut(struct hosts *h, struct host *host, int fd, int flags)
+static int cut(fuse_req_t req, struct host *host, int fd, int flags)
 {
 	bool reads = (flags & O_ACCMODE) == O_RDONLY;
+	struct hosts *h = hosts_of(req);
 	int rc;
 
 	if (reads)
 		fd = host_open(h, host, O_WRONLY | O_NONBLOCK);
 	rc = fd < 0 ? fd : ftruncate(fd, 0) ? -errno : 0;
+	if (!rc)
+		lose_bits(req, fd);
 	if (reads)
 		host_close(h, fd);
 	return rc;
@@ -269,7 +286,7 @@ static int open_host(fuse_req_t req, struct host *host, struct fuse_file_info *f
 	fd = host_open(h, host, (fi->flags & (O_ACCMODE | O_SYNC | O_DSYNC)) | O_NONBLOCK);
 	if (fd < 0)
 		return fd;
-	rc = fi->flags & O_TRUNC ? cut(hosts_of(req), host, fd, fi->flags) : 0;
+	rc = fi->flags & O_TRUNC ? cut(req, host, fd, fi->flags) : 0;
 	if (rc) {
 		close(fd);
 		return rc;

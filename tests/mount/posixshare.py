@@ -68,7 +68,7 @@ def programs(s):
     p = subprocess.Popen(['./prog', '30'])
     try:
         lib.wait_for(lambda: os.readlink(f'/proc/{p.pid}/exe').endswith('prog'), 5)
-        for what, flags in (('writing', os.O_WRONLY), ('O_TRUNC', os.O_TRUNC), ('both', os.O_RDWR)):
+        for what, flags in (('writing', os.O_WRONLY), ('O_TRUNC', os.O_WRONLY | os.O_TRUNC), ('both', os.O_RDWR)):
             s.open(f'open for {what} of a running one', 'prog', flags)
         s.call('truncate of a running one', os.truncate, 'prog', 5)
         s.call('rename of a running one', os.rename, 'prog', 'prog2')
@@ -89,6 +89,18 @@ def programs(s):
     if ROOT:
         s.as_user('a script that cannot be read', lambda: subprocess.run(['./script'],
                                                                          stderr=subprocess.DEVNULL).returncode)
+
+
+@case
+def a_running_program_that_is_cut(s):
+    """O_TRUNC for reading only, which nobody should use: the kernel lets FUSE truncate before it sees who runs it."""
+    subprocess.run(['cp', '/bin/sleep', 'prog'], check=True)
+    p = subprocess.Popen(['./prog', '30'])
+    s.open('open for reading with O_TRUNC', 'prog', os.O_TRUNC)
+    s.note('it is empty then', os.stat('prog').st_size == 0)
+    p.kill()
+    p.wait()
+    os.unlink('prog')
 
 
 # ---------------------------------------------------------------- locks
