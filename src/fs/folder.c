@@ -382,21 +382,44 @@ int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *fi
 
 /* ---- what others did ---- */
 
-static bool file_changed(struct tree *t, struct tree_file *f)
+/* O_PATH, whatever lies at its name. */
+static int open_file(struct tree *t, const struct tree_file *f, struct stat *st)
 {
 	struct hosts *h = &t->folder->hosts;
 	struct buf path = { 0 };
-	struct stat st;
-	struct seen now;
 	int fd, rc = spot_path(h, f->spot, &path);
 
 	buf_char(&path, 0);
-	fd = rc || path.bad ? -ENOENT : beneath_open(h->fd, (char *)path.p, O_PATH | O_NOFOLLOW, 0);
-	rc = fd < 0 || fstat(fd, &st);
-	host_close(h, fd);
+	fd = rc ? rc : path.bad ? -ENOMEM : beneath_open(h->fd, (char *)path.p, O_PATH | O_NOFOLLOW, 0);
 	buf_free(&path);
-	if (rc)
+	if (fd >= 0 && fstat(fd, st)) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
+int folder_unit_open(struct tree *t, const struct unit *u)
+{
+	const struct tree_file *f = tree_file(t, u->file);
+	struct stat st;
+	int fd = open_file(t, f, &st);
+
+	if (fd < 0 || (st.st_ino == f->seen.ino && st.st_dev == f->seen.dev))
+		return fd == -ENOENT ? -ESTALE : fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static bool file_changed(struct tree *t, struct tree_file *f)
+{
+	struct stat st;
+	struct seen now;
+	int fd = open_file(t, f, &st);
+
+	if (fd < 0)
 		return true;
+	close(fd);
 	see(&now, &st);
 	if (!same_seen(&now, &f->seen))
 		return true;

@@ -211,24 +211,75 @@ static int set_size(struct hosts *h, struct host *host, off_t size, struct fuse_
 	return rc;
 }
 
-/* The owner first: a new one takes away bits of the mode. */
-static int set_attr(struct hosts *h, struct host *host, struct stat *attr, int to_set, struct fuse_file_info *fi)
-{
-	int fd = host_any(h, host), rc = 0;
+#define SETS_NAME (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID | FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_ATIME | \
+		   FUSE_SET_ATTR_MTIME)
 
-	if (fd < 0)
-		return fd == -EXDEV ? -EROFS : fd;
+/* The owner first: a new one takes away bits of the mode. */
+static int set_attr(int fd, const struct stat *attr, int to_set)
+{
+	int rc = 0;
+
 	/* Where nothing is to be set, chown() was asked to set nothing: it changes the time of change. */
 	if (to_set & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID) || !to_set)
 		rc = set_owner(fd, attr, to_set);
 	if (!rc && to_set & FUSE_SET_ATTR_MODE)
 		rc = set_mode(fd, attr->st_mode);
-	if (!rc && to_set & FUSE_SET_ATTR_SIZE)
-		rc = set_size(h, host, attr->st_size, fi);
 	if (!rc && to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME))
 		rc = set_times(fd, attr, to_set);
+	return rc;
+}
+
+/* The size before the times, which it changes. */
+static int set_host_attr(struct hosts *h, struct host *host, const struct stat *attr, int to_set,
+			 struct fuse_file_info *fi)
+{
+	int fd = host_any(h, host), rc = 0;
+
+	if (fd < 0)
+		return fd == -EXDEV ? -EROFS : fd;
+	if (to_set & FUSE_SET_ATTR_SIZE)
+		rc = set_size(h, host, attr->st_size, fi);
+	if (!rc && (to_set & SETS_NAME || !(to_set & FUSE_SET_ATTR_SIZE)))
+		rc = set_attr(fd, attr, to_set);
 	host_close(h, fd);
 	return rc;
+}
+
+/* The directory that a model is shown as: what is set is its file's. A file has no use for the right to search. */
+static int set_model_attr(struct tree *t, struct node n, const struct stat *attr, int to_set)
+{
+	struct stat own = *attr;
+	int fd = folder_unit_open(t, n.unit), rc;
+
+	if (fd < 0)
+		return fd;
+	own.st_mode &= 0666;
+	rc = set_attr(fd, &own, to_set);
+	host_close(&t->folder->hosts, fd);
+	return rc;
+}
+
+/* Whether a number is one of a model's directory; then its attributes are set. */
+static bool is_model(fuse_req_t req, fuse_ino_t ino, const struct stat *attr, int to_set, int *rc)
+{
+	struct tree *t = enter_at(req, ino);
+	struct node n;
+	bool is = node_from_id(t, ino, &n) && n.unit && !n.local && !n.scratch && tree_is_file(t, n.unit);
+
+	if (is)
+		*rc = set_model_attr(t, n, attr, to_set);
+	tree_leave(t);
+	return is;
+}
+
+static void set_view_attr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
+{
+	int rc = 0;
+
+	if (to_set & SETS_NAME && !(fi && fi->fh) && is_model(req, ino, attr, to_set, &rc) && rc)
+		fuse_reply_err(req, -rc);
+	else
+		op_setattr(req, ino, attr, to_set, fi);
 }
 
 void host_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi)
@@ -239,10 +290,10 @@ void host_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	int rc;
 
 	if (!host) {
-		op_setattr(req, ino, attr, to_set, fi);
+		set_view_attr(req, ino, attr, to_set, fi);
 		return;
 	}
-	rc = set_attr(h, host, attr, to_set, fi);
+	rc = set_host_attr(h, host, attr, to_set, fi);
 	rc = rc ? rc : host_stat(h, host, &st);
 	if (rc)
 		fuse_reply_err(req, -rc);

@@ -162,7 +162,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, s
 	if (to_set & FUSE_SET_ATTR_SIZE)
 		rc = fi && fi->fh ? truncate_handle(t, handle_of(fi), (uint64_t)attr->st_size) :
 				    truncate_path(t, ino, (uint64_t)attr->st_size);
-	tree_enter(t);
+	enter_at(req, ino);
 	if (!rc && !find_node(t, ino, fi, &n))
 		rc = -ESTALE;
 	if (!rc) {
@@ -224,7 +224,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct node n = { 0 };
 	int rc;
 
-	tree_enter(t);
+	enter_at(req, parent);
 	rc = make_node(t, parent, name, mode, &n);
 	rc = rc ? rc : node_open_write(t, n, true, &h, NULL);
 	if (!rc)
@@ -259,7 +259,7 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 		fuse_reply_err(req, EPERM);
 		return;
 	}
-	tree_enter(t);
+	enter_at(req, parent);
 	rc = make_node(t, parent, name, mode, &n);
 	if (!rc)
 		fill_entry(m, n, &e);
@@ -298,7 +298,7 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node n;
 	int rc;
 
-	tree_enter(t);
+	enter_at(req, parent);
 	rc = find_name(t, parent, name, &n);
 	rc = rc ? rc : node_is_dir(n) ? -EPERM : -ENOTDIR;
 	tree_leave(t);
@@ -325,7 +325,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct node n;
 	int rc;
 
-	tree_enter(t);
+	enter_at(req, parent);
 	rc = find_name(t, parent, name, &n);
 	rc = rc ? rc : unlink_node(t, n);
 	tree_leave(t);
@@ -430,7 +430,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t t
 	struct renaming r;
 	int rc;
 
-	tree_enter(t);
+	enter_at(req, parent);
 	rc = find_names(t, parent, name, to, to_name, &r);
 	rc = rc ? rc : rename_in_tree(t, &r, flags);
 	if (rc == 1)

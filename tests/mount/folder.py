@@ -236,6 +236,14 @@ def models_by_writing(t):
              and not os.path.exists(at('slow.pmo')), 'a model is renamed, whatever it is called')
         t.same(attempt(os.rename, at('.hidden'), at('new.pmo')), errno.EISDIR, 'a file onto a model')
         t.same(attempt(os.rename, at('new.pmo'), at('.hidden')), errno.ENOTDIR, 'a model onto a file')
+        os.chmod(at('models/renamed.xyz'), 0o710)
+        os.utime(at('models/renamed.xyz'), (1e9, 2e9))
+        who = (os.geteuid(), os.getegid()) if os.geteuid() else (12, 13)
+        os.chown(at('models/renamed.xyz'), *who)
+        own, shown = os.stat(os.path.join(folder, 'models/renamed.xyz')), os.stat(at('models/renamed.xyz'))
+        t.same((stat.S_IMODE(own.st_mode), own.st_mtime, own.st_uid, own.st_gid, own.st_size), (0o600, 2e9, *who, len(data)),
+               'its attributes are set')
+        t.same((stat.S_IMODE(shown.st_mode), shown.st_mtime, shown.st_uid), (0o700, 2e9, own.st_uid), 'and shown')
         put(folder, 'bank', data=bank)
         h = open(at('bank/header.yaml'))
         os.rename(at('new.pmo'), at('bank'))
@@ -254,6 +262,10 @@ def models_by_writing(t):
         t.same(attempt(os.mkdir, at('moved/body.pmo/d')), errno.EPERM, 'no directories in models')
         t.same(attempt(os.open, at('moved/body.pmo/9.obj'), os.O_CREAT | os.O_WRONLY), errno.EPERM, 'nor lost views')
         put(at('moved/body.pmo/.temporary'), data=b'scratch')
+        if shutil.which('rsync'):
+            code, said = lib.other('rsync', '-a', os.path.join(folder, '.hidden'), os.path.join(folder, 'a.tmh'), at('empty/'))
+            t.same((code, os.stat(os.path.join(folder, 'empty/a.tmh')).st_mtime), (0, os.stat(os.path.join(
+                folder, 'a.tmh')).st_mtime), 'rsync brings a model')
         t.ok('.temporary' in os.listdir(at('moved/body.pmo')) and not os.path.exists(os.path.join(folder, '.temporary')),
              'temporary files of editors lie in memory')
         t.ok(lib.other('rm', '-r', at('moved/renamed.xyz'))[0] and read(folder, 'moved/renamed.xyz') == data,

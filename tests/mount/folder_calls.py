@@ -1,0 +1,298 @@
+"""docs/calls.md, "Folders": each line of its tables is a call that is made here, with the answer that it says."""
+import errno
+import fcntl
+import os
+import shutil
+import stat
+
+import lib
+from lib import Mount, read
+from calls import FICLONE, FS_IOC_GETFLAGS, answer, check, table
+from folder import KIT, model, put
+
+CALLS = {}
+O_TMPFILE = 0o20200000
+
+
+def call(f):
+    """The function of a line: its name is the id. It gives nothing, or raises OSError."""
+    CALLS['f-' + f.__name__.replace('_', '-')] = f
+    return f
+
+
+class Folder(Mount):
+    def __init__(self, t, *options):
+        self.t, self.folder = t, t.dir('folder')
+        for name in KIT:
+            put(self.folder, 'body.' + name[3:], data=model(t, name))
+        put(self.folder, 'file', data=b'text')
+        put(self.folder, 'sub', 'other', data=b'text')
+        super().__init__(t, self.folder, *options)
+
+    def at(self, *names):
+        return os.path.join(self.point, *names)
+
+    def own(self, *names):
+        return os.path.join(self.folder, *names)
+
+
+# ---------------------------------------------------------------- models
+
+@call
+def rmdir(m):
+    os.rmdir(m.at('body.pmo'))
+
+
+@call
+def unlink(m):
+    os.unlink(m.at('body.pmo'))
+
+
+@call
+def rename_model(m):
+    data = read(m.own('body.pmo'))
+    os.rename(m.at('body.pmo'), m.at('sub/new name'))
+    check(read(m.own('sub/new name')) == data and os.path.exists(m.own('body.tmh')), os.listdir(m.folder))
+    check('textures' not in os.listdir(m.at('sub/new name')), 'has companions still')
+
+
+@call
+def rename_onto(m):
+    os.rename(m.at('file'), m.at('body.pmo'))
+
+
+@call
+def rename_model_onto(m):
+    data = read(m.own('body.ahi'))
+    os.rename(m.at('body.ahi'), m.at('body.pmo'))
+    check(read(m.own('body.pmo')) == data == read(m.at('body.pmo/raw/whole.ahi')), 'other bytes')
+
+
+@call
+def rename_model_file(m):
+    os.rename(m.at('body.pmo'), m.at('file'))
+
+
+@call
+def rename_in(m):
+    try:
+        os.rename(m.at('file'), m.at('body.pmo/materials.yaml'))
+    finally:
+        put(m.at('text'), data=read(m.at('body.pmo/materials.yaml')))
+        shutil.move(m.at('text'), m.at('body.pmo/materials.yaml'))
+        check(not os.path.exists(m.own('text')), 'it was not moved')
+
+
+@call
+def rename_out(m):
+    os.rename(m.at('body.pmo/materials.yaml'), m.at('materials.yaml'))
+
+
+@call
+def create_(m):
+    fd = os.open(m.at('new.yaml'), os.O_CREAT | os.O_WRONLY)
+    os.write(fd, read(m.own('body.pmo')))
+    check(os.path.isfile(m.at('new.yaml')), 'is no file while it is written')
+    os.close(fd)
+    check(os.path.isdir(m.at('new.yaml')), 'is no model then')
+
+
+CALLS['f-create'] = CALLS.pop('f-create-')
+
+
+@call
+def open_model(m):
+    os.open(m.at('body.pmo'), os.O_WRONLY)
+
+
+@call
+def chmod_model(m):
+    os.chmod(m.at('body.pmo'), 0o740)
+    os.utime(m.at('body.pmo'), (1, 2))
+    check(stat.S_IMODE(os.stat(m.own('body.pmo')).st_mode) == 0o640 and os.stat(m.own('body.pmo')).st_mtime == 2, 'not set')
+    check(stat.S_IMODE(os.stat(m.at('body.pmo')).st_mode) == 0o750, oct(os.stat(m.at('body.pmo')).st_mode))
+
+
+@call
+def link_model(m):
+    os.link(m.at('body.pmo'), m.at('linked'))
+
+
+# ---------------------------------------------------------------- everything else
+
+@call
+def tmpfile(m):
+    os.open(m.point, O_TMPFILE | os.O_RDWR)
+
+
+@call
+def xattr(m):
+    for f in (lambda p: os.setxattr(p, 'user.x', b'1'), lambda p: os.removexattr(p, 'user.x'), os.listxattr,
+              lambda p: os.getxattr(p, 'user.x')):
+        try:
+            f(m.at('file'))
+            raise AssertionError('works')
+        except OSError as e:
+            check(e.errno == errno.EOPNOTSUPP, e)
+    os.listxattr(m.at('file'))
+
+
+@call
+def clone(m):
+    with open(m.at('file'), 'rb') as a, open(m.at('new'), 'wb') as b:
+        fcntl.ioctl(b.fileno(), FICLONE, a.fileno())
+
+
+@call
+def flags(m):
+    with open(m.at('file'), 'rb') as f:
+        fcntl.ioctl(f.fileno(), FS_IOC_GETFLAGS, bytearray(8))
+
+
+@call
+def device(m):
+    if os.geteuid():
+        raise lib.Skip('only root makes devices')
+    os.mknod(m.at('null'), 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    os.open(m.at('null'), os.O_RDWR)
+
+
+@call
+def own(m):
+    put(m.own('.modelfs-undo'), data=b'')
+    check('.modelfs-undo' not in os.listdir(m.point), 'listed')
+    os.stat(m.at('.modelfs-undo'))
+
+
+@call
+def own_create(m):
+    os.mkdir(m.at('.modelfs-journal'))
+
+
+def covered_by(m):
+    if os.geteuid():
+        raise lib.Skip('only root mounts')
+    os.mkdir(m.own('cover'))
+    put(m.own('cover'), 'below', data=b'')
+    code, said = lib.other('mount', '-t', 'tmpfs', 'none', m.own('cover'))
+    if code:
+        raise lib.Skip('no tmpfs: ' + said)
+
+
+@call
+def covered(m):
+    covered_by(m)
+    try:
+        check(os.listdir(m.at('cover')) == [] and 'cover' in os.listdir(m.point), 'not empty')
+    finally:
+        lib.force_unmount(m.own('cover'))
+    check(os.listdir(m.at('cover')) == ['below'], 'not there again')
+
+
+@call
+def covered_create(m):
+    covered_by(m)
+    try:
+        os.mkdir(m.at('cover/new'))
+    finally:
+        lib.force_unmount(m.own('cover'))
+
+
+@call
+def long(m):
+    here = os.open('.', os.O_RDONLY)
+    try:
+        os.chdir(m.point)
+        for _ in range(20):
+            os.mkdir('x' * 250)
+            os.chdir('x' * 250)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+@call
+def gone(m):
+    reads, looks = os.open(m.at('file'), os.O_RDONLY), os.open(m.at('sub/other'), os.O_PATH)
+    os.unlink(m.own('file'))
+    os.unlink(m.own('sub/other'))
+    check(os.fstat(reads).st_nlink == 0 and os.pread(reads, 9, 0) == b'text', 'is gone for who has it open')
+    os.close(reads)
+    try:
+        os.fstat(looks)
+    finally:
+        os.close(looks)
+
+
+@call
+def setgid(m):
+    if os.geteuid():
+        raise lib.Skip('only root can be somebody else')
+    os.chown(m.own('file'), 65534, 65534)
+    os.chmod(m.own('file'), 0o2666)
+    pid = os.fork()
+    if not pid:
+        os.setgroups([])
+        os.setresgid(65533, 65533, 65533)
+        os.setresuid(65533, 65533, 65533)
+        fd = os.open(m.at('file'), os.O_WRONLY)
+        os.write(fd, b'x')
+        os._exit(0)
+    check(os.waitpid(pid, 0)[1] == 0, 'cannot be written')
+    check(os.stat(m.own('file')).st_mode & stat.S_ISGID, 'the bit is gone')
+
+
+@call
+def others(m):
+    fd = os.open(m.at('file'), os.O_RDONLY)
+    os.pread(fd, 4, 0)
+    with open(m.own('file'), 'r+b') as f:
+        f.write(b'TEXT')
+    check(os.pread(fd, 4, 0) in (b'text', b'TEXT') and read(m.at('file')) == b'TEXT' == os.pread(fd, 4, 0), 'older bytes')
+    os.close(fd)
+
+
+@call
+def locks(m):
+    a, b, c = open(m.at('file'), 'r+b'), open(m.at('file'), 'r+b'), open(m.own('file'), 'r+b')
+    fcntl.flock(a, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(b, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        raise AssertionError('locked twice')
+    except BlockingIOError:
+        pass
+    fcntl.flock(c, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@call
+def atime(m):
+    fd = os.open(m.at('file'), os.O_RDONLY)
+    os.pread(fd, 4, 0)
+    os.utime(m.own('file'), (1, 2))
+    os.pread(fd, 4, 0)
+    check(os.stat(m.own('file')).st_atime == 1, 'it counts')
+    os.close(fd)
+
+
+# ---------------------------------------------------------------- all of them
+
+def lines(t):
+    rows = table(folders=True)
+    t.none([i for i, _ in rows if i not in CALLS] + [i for i in CALLS if i not in dict(rows)],
+           'docs/calls.md and the calls here are the same')
+    t.same(sorted(set(i for i, _ in rows)), sorted(i for i, _ in rows), 'no line stands twice')
+    for i, want in rows:
+        if i not in CALLS:
+            continue
+        m = Folder(t, *(['allow_other'] if not os.geteuid() else []))
+        try:
+            with m:
+                have = answer(m, CALLS[i])
+        except lib.Skip as e:
+            t.skip(str(e))
+            continue
+        t.same('EOPNOTSUPP' if have == 'ENOTSUP' else have, want, i)
+
+
+if __name__ == '__main__':
+    lib.main(lines, needs_fuse=True)
