@@ -76,6 +76,7 @@ static void test_all_types(void **state)
 	sound(k.o);
 	assert_int_equal(object_count(k.o, PART_MESH), BUILD_TYPES);
 	assert_int_equal(object_count(k.o, PART_BONE), 3);
+	assert_true(object_has(k.o, PART_BONE, 0));
 	for (unsigned i = 0; i < BUILD_TYPES; i++) {
 		const struct build_type *t = &build_types[i];
 		struct shown s;
@@ -338,6 +339,7 @@ static void test_opaque(void **state)
 	k = open_buf(&fmt_mod3, &file);
 	sound(k.o);
 	assert_int_equal(object_count(k.o, PART_BONE), 0);
+	assert_false(object_has(k.o, PART_BONE, 0));           /* no skeleton.yaml */
 	assert_false(object_has(k.o, PART_MESH, 0) || object_has(k.o, PART_MESH, 1));
 	assert_true(object_has(k.o, PART_MESH, 2));
 	assert_int_equal(fmt_mod3.model->mesh(k.o, 0, &g, &a, &e), -ENOENT);

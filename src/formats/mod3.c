@@ -214,6 +214,8 @@ static bool has(const struct object *o, unsigned part, uint32_t index)
 {
 	const struct mod3 *m = o->priv;
 
+	if (part == PART_BONE)
+		return m->table[MOD3_BONES].n;
 	return part != PART_MESH || m->mesh[index].block;
 }
 
