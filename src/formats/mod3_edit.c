@@ -136,22 +136,30 @@ static int check_pairs(const struct mod3 *m, struct err *e)
 	return 0;
 }
 
+#define PIECE 64u                              /* envelopes read at once */
+
 static int check_envelopes(struct object *o, struct err *e)
 {
 	const struct mod3 *m = o->priv;
-	uint32_t n = m->table[MOD3_BONES].n;
-	int rc = 0;
+	uint32_t nbones = m->table[MOD3_BONES].n, n = m->table[MOD3_ENVELOPES].n, got;
+	uint8_t raw[PIECE * MOD3_ENVELOPE_SIZE];
 
-	for (uint32_t i = 0; i < m->table[MOD3_ENVELOPES].n && !rc; i++) {
-		uint8_t raw[4];
-		uint32_t bone;
+	for (uint32_t i = 0; i < n; i += got) {
+		int rc;
 
-		rc = src_read(o->src, raw, sizeof raw, mod3_envelope_at(m, i), "envelope", e);
-		bone = rc ? MOD3_NO_BONE : le_u32(raw);
-		if (bone != MOD3_NO_BONE && bone >= n)
-			rc = err_set(e, EINVAL, "envelope %u: bone %d of %u bones", i, (int32_t)bone, n);
+		got = n - i < PIECE ? n - i : PIECE;
+		rc = src_read(o->src, raw, (size_t)got * MOD3_ENVELOPE_SIZE, mod3_envelope_at(m, i), "envelopes", e);
+		for (uint32_t k = 0; k < got && !rc; k++) {
+			uint32_t bone = le_u32(raw + (size_t)k * MOD3_ENVELOPE_SIZE);
+
+			if (bone != MOD3_NO_BONE && bone >= nbones)
+				rc = err_set(e, EINVAL, "envelope %u: bone %d of %u bones", i + k, (int32_t)bone,
+					     nbones);
+		}
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
 int mod3_check(struct object *o, struct err *e)

@@ -8,23 +8,21 @@
 
 /* ---- names for usemtl ---- */
 
-/* Names so far, by hash; `copies` is the last number that was put behind one. */
-struct taken { const char *name; uint32_t copies; };
-struct names { struct taken *slot; uint32_t mask; };
+/* A name that some material is stored with; `copies` is the last number that was put behind it. */
+struct stored { const char *name; uint32_t copies; bool used; };
+struct names { struct stored *v; size_t n; };
 
 #define NAME_ROOM (MOD3_NAME_SIZE + 1u)
 #define NUMBERED_ROOM (NAME_ROOM + 12u)
 
-/* The slot that has the name, or the free one where it belongs. */
-static struct taken *find_name(const struct names *v, const char *name)
+static int by_name(const void *a, const void *b)
 {
-	uint32_t hash = 2166136261u;
+	return strcmp(((const struct stored *)a)->name, ((const struct stored *)b)->name);
+}
 
-	for (const char *p = name; *p; p++)
-		hash = (hash ^ (uint8_t)*p) * 16777619u;
-	for (hash &= v->mask; v->slot[hash].name && strcmp(v->slot[hash].name, name); hash = (hash + 1) & v->mask)
-		;
-	return &v->slot[hash];
+static struct stored *find_name(const struct names *names, const char *name)
+{
+	return bsearch(&(struct stored){ .name = name }, names->v, names->n, sizeof *names->v, by_name);
 }
 
 static bool is_plain(uint8_t c)
@@ -32,54 +30,70 @@ static bool is_plain(uint8_t c)
 	return c > 0x20 && c < 0x7f && !strchr("#/\\\"':", c);
 }
 
-static void plain_name(const uint8_t *raw, uint32_t i, char out[NAME_ROOM])
+static char *plain_name(const uint8_t *raw, uint32_t i, struct arena *a)
 {
+	char name[NAME_ROOM];
 	unsigned n = 0;
 
 	for (; n < MOD3_NAME_SIZE && raw[n]; n++)
-		out[n] = is_plain(raw[n]) ? (char)raw[n] : '_';
-	out[n] = '\0';
-	if (!n)
-		snprintf(out, NAME_ROOM, "material_%u", i);
+		name[n] = is_plain(raw[n]) ? (char)raw[n] : '_';
+	name[n] = '\0';
+	return n ? arena_printf(a, "%s", name) : arena_printf(a, "material_%u", i);
 }
 
-/* What an earlier one has gets a number. */
-static const char *unique_name(struct names *v, const char *plain, struct arena *a)
+/* Each name once, and none of them used. */
+static void sort_names(struct names *names)
 {
-	struct taken *first = find_name(v, plain), *slot = first;
-	char *name = first->name ? NULL : arena_printf(a, "%s", plain);
+	size_t n = names->n;
+
+	qsort(names->v, n, sizeof *names->v, by_name);
+	names->n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!i || by_name(&names->v[names->n - 1], &names->v[i]))
+			names->v[names->n++] = names->v[i];
+}
+
+/* What an earlier one has gets a number: one that makes no name of an earlier one either. */
+static const char *unique_name(struct names *names, const char *plain, struct arena *a)
+{
+	struct stored *stored = find_name(names, plain), *other = stored;
 	char numbered[NUMBERED_ROOM];
 
-	while (slot->name) {
-		first->copies += first->copies ? 1 : 2;
-		snprintf(numbered, sizeof numbered, "%s~%u", plain, first->copies);
-		slot = find_name(v, numbered);
-		if (!slot->name)
-			name = arena_printf(a, "%s", numbered);
+	if (!stored->used) {
+		stored->used = true;
+		return plain;
 	}
-	slot->name = name;
-	return name;
+	while (other && other->used) {
+		stored->copies += stored->copies ? 1 : 2;
+		snprintf(numbered, sizeof numbered, "%s~%u", plain, stored->copies);
+		other = find_name(names, numbered);
+	}
+	if (other)
+		other->used = true;
+	return arena_printf(a, "%s", numbered);
 }
 
 static int name_materials(struct object *o, struct err *e)
 {
 	struct mod3 *m = o->priv;
 	uint32_t n = m->table[MOD3_MATERIALS].n;
-	struct names v = { .mask = 1 };
-	char plain[NAME_ROOM];
-	bool full = false;
+	struct names names = { calloc((size_t)n + 1, sizeof *names.v), n };
+	bool full = !names.v;
 
-	while (v.mask < 2 * n)
-		v.mask = v.mask * 2 + 1;
-	v.slot = calloc((size_t)v.mask + 1, sizeof *v.slot);
 	m->material = arena_alloc(&o->arena, (size_t)n + 1, sizeof *m->material);
-	full = !v.slot || !m->material;
+	full |= !m->material;
 	for (uint32_t i = 0; i < n && !full; i++) {
-		plain_name(m->material_raw + (size_t)i * MOD3_NAME_SIZE, i, plain);
-		m->material[i] = unique_name(&v, plain, &o->arena);
+		m->material[i] = plain_name(m->material_raw + (size_t)i * MOD3_NAME_SIZE, i, &o->arena);
+		names.v[i].name = m->material[i];
 		full = !m->material[i];
 	}
-	free(v.slot);
+	if (!full)
+		sort_names(&names);
+	for (uint32_t i = 0; i < n && !full; i++) {
+		m->material[i] = unique_name(&names, m->material[i], &o->arena);
+		full = !m->material[i];
+	}
+	free(names.v);
 	return full ? err_nomem(e) : 0;
 }
 
