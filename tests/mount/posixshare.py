@@ -258,7 +258,7 @@ def lists_of_names(s):
 
 @case
 def positions_in_a_folder(s):
-    count = 3000
+    count = 2000
     for i in range(count):
         os.close(os.open(f'file number {i:05d}', os.O_CREAT | os.O_WRONLY))
     have = lib.entries('.')
@@ -280,7 +280,7 @@ def positions_in_a_folder(s):
 
 @case
 def a_folder_that_changes_while_it_is_read(s):
-    for i in range(2000):
+    for i in range(1000):
         os.close(os.open(f'stays {i:04d}', os.O_CREAT | os.O_WRONLY))
     d = LIBC.opendir(b'.')
     seen, n = [], 0
@@ -297,7 +297,7 @@ def a_folder_that_changes_while_it_is_read(s):
         if n > 10000:
             break
     s.note('those that stay are seen once each', sorted(x for x in seen if x.startswith(b'stays')) ==
-           [b'stays %04d' % i for i in range(2000)])
+           [b'stays %04d' % i for i in range(1000)])
     os.close(os.open('new', os.O_CREAT))
     LIBC.rewinddir(ctypes.c_void_p(d))
     again = set()
