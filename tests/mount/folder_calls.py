@@ -199,19 +199,6 @@ def covered_create(m):
 
 
 @call
-def long(m):
-    here = os.open('.', os.O_RDONLY)
-    try:
-        os.chdir(m.point)
-        for _ in range(20):
-            os.mkdir('x' * 250)
-            os.chdir('x' * 250)
-    finally:
-        os.fchdir(here)
-        os.close(here)
-
-
-@call
 def gone(m):
     reads, looks = os.open(m.at('file'), os.O_RDONLY), os.open(m.at('sub/other'), os.O_PATH)
     os.unlink(m.own('file'))
