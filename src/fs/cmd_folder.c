@@ -49,13 +49,13 @@ static void add_model(struct count *c, const struct format *f, uint64_t bytes)
 static void note_refused(struct count *c, struct cmd_place *dir, const char *name, const struct stat *st)
 {
 	struct folder *f = c->t->folder;
-	int fd = dir->node.host ? host_open(&f->hosts, dir->node.host, O_PATH | O_DIRECTORY) : -1;
+	int fd = dir->node.host ? host_dir(&f->hosts, dir->node.host) : -1;
 	struct err why = { 0 };
 
 	if (fd < 0)
 		return;
 	kinds_look(&f->kinds, fd, name, st, &why);
-	host_close(&f->hosts, fd);
+	host_dir_done(&f->hosts, fd);
 	if (why.code)
 		buf_printf(&c->refused, "%s%s%s: %s\n", dir->path, *dir->path ? "/" : "", name, why.text);
 }

@@ -144,11 +144,11 @@ int folder_look(struct tree *t, struct host *dir, const char *name, struct found
 		return -ENOENT;
 	if (dir->type != S_IFDIR)
 		return -ENOTDIR;
-	dirfd = host_open(h, dir, O_PATH | O_DIRECTORY);
+	dirfd = host_dir(h, dir);
 	if (dirfd < 0)
 		return dirfd == -EXDEV ? -ENOENT : dirfd;
 	rc = look(t, dir, dirfd, name, out);
-	host_close(h, dirfd);
+	host_dir_done(h, dirfd);
 	if (rc == -ENOENT)
 		host_unseen(h, dir, name);
 	return rc;
@@ -564,14 +564,14 @@ static int rename_now(struct tree *t, struct host *dir, const char *name, struct
 		      unsigned flags)
 {
 	struct hosts *h = &t->folder->hosts;
-	int from = host_open(h, dir, O_PATH | O_DIRECTORY), rc;
-	int into = from < 0 ? -1 : host_open(h, to, O_PATH | O_DIRECTORY);
+	int from = host_dir(h, dir), rc;
+	int into = from < 0 ? -1 : host_dir(h, to);
 
 	rc = from < 0 ? from : into < 0 ? into : 0;
 	if (!rc && renameat2(from, name, into, to_name, flags))
 		rc = -errno;
-	host_close(h, from);
-	host_close(h, into);
+	host_dir_done(h, from);
+	host_dir_done(h, into);
 	return rc;
 }
 

@@ -152,6 +152,7 @@ static void attach(struct spot *s, struct host *host)
 }
 
 static void unref(struct hosts *h, struct host *host, uint64_t n);
+static void shut_dir(struct hosts *h, const struct host *host);
 
 void spot_drop(struct hosts *h, struct spot *s)
 {
@@ -178,6 +179,7 @@ static void unref(struct hosts *h, struct host *host, uint64_t n)
 		return;
 	table_remove(&h->serials, &host->by_serial);
 	table_remove(&h->inodes, &host->by_inode);
+	shut_dir(h, host);
 	if (host->kept >= 0) {
 		close(host->kept);
 		h->nkept--;
@@ -241,7 +243,6 @@ int hosts_open(struct hosts *h, const char *path, struct err *e)
 		h->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (h->fd < 0 || fstat(h->fd, &st))
 		return err_set(e, errno, "%s", strerror(errno));
-	h->dev = st.st_dev;
 	h->root = new_host(h, &st);
 	if (!h->root)
 		return err_nomem(e);
@@ -251,6 +252,9 @@ int hosts_open(struct hosts *h, const char *path, struct err *e)
 
 void hosts_close(struct hosts *h)
 {
+	for (unsigned i = 0; i < HOST_DIRS; i++)
+		if (h->dirs[i].host)
+			close(h->dirs[i].fd);
 	for (size_t i = 0; i < h->spots.size; i++) {
 		for (struct chain *l = h->spots.v[i], *next; l; l = next) {
 			next = l->next;
@@ -474,6 +478,101 @@ void host_close(struct hosts *h, int fd)
 {
 	if (fd >= 0 && fd != h->fd)
 		close(fd);
+}
+
+/* ---- directories that are kept open ---- */
+
+static void shut_dir(struct hosts *h, const struct host *host)
+{
+	for (unsigned i = 0; i < HOST_DIRS; i++) {
+		struct host_dir *d = &h->dirs[i];
+
+		if (d->host != host)
+			continue;
+		d->host = NULL;
+		if (!d->users)
+			close(d->fd);
+	}
+}
+
+static int use_dir(struct hosts *h, const struct host *host)
+{
+	for (unsigned i = 0; i < HOST_DIRS; i++) {
+		struct host_dir *d = &h->dirs[i];
+
+		if (d->host == host) {
+			d->users++;
+			d->used = ++h->tick;
+			return d->fd;
+		}
+	}
+	return -1;
+}
+
+/* The one that was used longest ago, and by nobody now; NULL: all are in use. */
+static struct host_dir *oldest_dir(struct hosts *h)
+{
+	struct host_dir *best = NULL;
+
+	for (unsigned i = 0; i < HOST_DIRS; i++) {
+		struct host_dir *d = &h->dirs[i];
+
+		if (!d->users && (!best || d->used < best->used))
+			best = d;
+	}
+	return best;
+}
+
+static void keep_dir(struct hosts *h, struct host *host, int fd)
+{
+	struct host_dir *d = oldest_dir(h);
+
+	if (!d)
+		return;
+	if (d->host)
+		close(d->fd);
+	*d = (struct host_dir){ host, fd, 1, ++h->tick };
+}
+
+int host_dir(struct hosts *h, struct host *host)
+{
+	int fd, known;
+
+	if (!host->dev)
+		return -EXDEV;
+	if (host == h->root)
+		return h->fd;
+	pthread_mutex_lock(&h->lock);
+	fd = use_dir(h, host);
+	pthread_mutex_unlock(&h->lock);
+	if (fd >= 0)
+		return fd;
+	fd = host_open(h, host, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	pthread_mutex_lock(&h->lock);
+	known = use_dir(h, host);              /* another thread may have been faster */
+	if (known < 0)
+		keep_dir(h, host, fd);
+	pthread_mutex_unlock(&h->lock);
+	if (known >= 0)
+		close(fd);
+	return known >= 0 ? known : fd;
+}
+
+void host_dir_done(struct hosts *h, int fd)
+{
+	struct host_dir *d = NULL;
+
+	if (fd < 0 || fd == h->fd)
+		return;
+	pthread_mutex_lock(&h->lock);
+	for (unsigned i = 0; i < HOST_DIRS && !d; i++)
+		if (h->dirs[i].users && h->dirs[i].fd == fd)
+			d = &h->dirs[i];
+	if (!d || (!--d->users && !d->host))   /* there was no room for it, or it is gone */
+		close(fd);
+	pthread_mutex_unlock(&h->lock);
 }
 
 int host_look(int dirfd, const char *name, struct stat *st)

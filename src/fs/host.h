@@ -6,8 +6,8 @@
  * (folder.h). The folder itself is not counted. Names that lead to the same inode lead to the same host; one whose names are all gone lasts as long as it
  * is open.
  *
- * Nothing here is kept open: each call goes down from the folder's own descriptor, and looks whether what it has found
- * is what was meant. */
+ * Each call goes down from the folder's own descriptor, and looks whether what it has found is what was meant. Only the
+ * directories that were used last are kept open. */
 #ifndef MODELFS_HOST_H
 #define MODELFS_HOST_H
 
@@ -53,12 +53,16 @@ struct host {
 
 struct table { struct chain **v; size_t n, size; };
 
+/* A directory that is kept open; host NULL: it is gone, and closed when nobody uses it any more. */
+struct host_dir { struct host *host; int fd; unsigned users; uint64_t used; };
+#define HOST_DIRS 16u
+
 struct hosts {
 	int fd;                                /* of the folder */
-	dev_t dev;
 	pthread_mutex_t lock;                  /* of all below; a leaf */
 	struct table serials, inodes, spots;
-	uint64_t serial;
+	struct host_dir dirs[HOST_DIRS];       /* users 0 and host NULL: unused */
+	uint64_t serial, tick;
 	unsigned nkept;
 	struct host *root;
 };
@@ -75,9 +79,12 @@ struct host *host_by_serial(struct hosts *h, uint64_t serial);         /* with a
 
 /* What the host is, however it is called now; ESTALE when it cannot be found any more. flags: as for open(). */
 int host_open(struct hosts *h, struct host *host, int flags);
+/* O_PATH, of a directory, to be given back with host_dir_done(). */
+int host_dir(struct hosts *h, struct host *host);
+void host_dir_done(struct hosts *h, int fd);
 /* O_PATH, or another descriptor that fstat(), fchownat() and the like take. */
 int host_any(struct hosts *h, struct host *host);
-/* O_PATH, of what lies at a name of a directory (dirfd, from host_open()). ENOENT, EXDEV: a mount point. */
+/* O_PATH, of what lies at a name of a directory. ENOENT, EXDEV: a mount point. */
 int host_look(int dirfd, const char *name, struct stat *st);
 void host_close(struct hosts *h, int fd);
 int host_stat(struct hosts *h, struct host *host, struct stat *st);

@@ -362,6 +362,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	fi->fh = (uintptr_t)h;
 	fi->keep_cache = !mount_of(req)->writable && !mount_of(req)->folder;
+	fi->noflush = !opens_for_writing(fi->flags);
 	if (fuse_reply_open(req, fi))          /* interrupted: there will be no release */
 		handle_put(h);
 }

@@ -307,7 +307,7 @@ void host_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 /* The directory that a name is to be made in or taken from; EROFS below a mount point. */
 static int open_dir(struct hosts *h, struct host *dir, const char *name)
 {
-	int fd = folder_hides(name) ? -EPERM : host_open(h, dir, O_PATH | O_DIRECTORY);
+	int fd = folder_hides(name) ? -EPERM : host_dir(h, dir);
 
 	return fd == -EXDEV ? -EROFS : fd;
 }
@@ -342,7 +342,7 @@ static void make(fuse_req_t req, struct host *dir, const char *name, const struc
 	guise_begin(&g, req);
 	rc = fd < 0 ? fd : m->make(m, fd, name);
 	guise_end(&g);
-	host_close(h, fd);
+	host_dir_done(h, fd);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
@@ -440,7 +440,7 @@ static int create(fuse_req_t req, struct host *dir, const char *name, mode_t mod
 	guise_begin(&g, req);
 	fd = dirfd < 0 ? dirfd : beneath_open(dirfd, name, flags, mode);
 	guise_end(&g);
-	host_close(h, dirfd);
+	host_dir_done(h, dirfd);
 	if (fd < 0)
 		return fd;
 	rc = result(fstat(fd, &e->attr));
@@ -488,7 +488,7 @@ static int take_away(struct hosts *h, struct host *dir, const char *name, int fl
 		return fd;
 	host_keep(h, dir, name);
 	rc = result(unlinkat(fd, name, flags));
-	host_close(h, fd);
+	host_dir_done(h, fd);
 	if (!rc)
 		host_unseen(h, dir, name);
 	return rc;

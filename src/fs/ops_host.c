@@ -305,6 +305,7 @@ static void host_open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info
 		return;
 	}
 	rc = open_host(req, host, fi);
+	fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY;     /* it would have nothing to say */
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else if (fuse_reply_open(req, fi))
