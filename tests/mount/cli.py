@@ -61,13 +61,14 @@ def demo(t):
 
 def sources(t):
     missing = os.path.join(t.folder, 'missing.bin')
-    folder = t.dir('folder')
+    pipe = os.path.join(t.dir('pipe'), 'pipe')
+    os.mkfifo(pipe)
     empty, text = t.file('DATA.BIN', b''), t.file('notes.txt', b'Not an archive, but a text.\n' * 100)
     secret = t.file('secret.bin', read(t.demo))
     os.chmod(secret, 0)
     rest = {'ls': [], 'cat': ['x'], 'extract': [os.path.join(t.folder, 'out')], 'info': [], 'verify': []}
     for c, args in rest.items():
-        for path, why in ((missing, 'No such file or directory$'), (folder, '.'), (empty, '.'), (text, '.'),
+        for path, why in ((missing, 'No such file or directory$'), (pipe, '.'), (empty, '.'), (text, '.'),
                           (secret, 'Permission denied$')):
             if path == secret and not os.geteuid():
                 continue

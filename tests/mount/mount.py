@@ -392,11 +392,12 @@ def names_file(t):
 def refused(t):
     """Each of these leaves nothing mounted."""
     point, missing, file = t.dir('mount'), os.path.join(t.folder, 'missing'), t.file('file', b'x')
-    folder, text = t.dir('folder'), t.file('text.txt', b'hello\n' * 1000)
+    pipe, text = os.path.join(t.dir('pipe'), 'pipe'), t.file('text.txt', b'hello\n' * 1000)
+    os.mkfifo(pipe)
     for what, args, code, pattern in (
             ('a missing source', [missing, point], 1, f'^modelfs: mount: {missing}: No such file or directory$'),
             ('a source that is no archive', [text, point], 1, f'^modelfs: mount: {text}: '),
-            ('a folder as source', [folder, point], 1, f'^modelfs: mount: {folder}: '),
+            ('a pipe as source', [pipe, point], 1, f'^modelfs: mount: {pipe}: '),
             ('a mount point that is not there', [t.demo, missing], 1,
              f'^modelfs: mount: {missing}: No such file or directory$'),
             ('a file as mount point', [t.demo, file], 1, 'Not a directory'),
