@@ -382,16 +382,20 @@ int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *fi
 
 /* ---- what others did ---- */
 
-/* O_PATH, whatever lies at its name. */
-static int open_file(struct tree *t, const struct tree_file *f, struct stat *st)
+int folder_open_file(struct tree *t, const struct tree_file *f, int flags)
 {
 	struct hosts *h = &t->folder->hosts;
-	struct buf path = { 0 };
-	int fd, rc = spot_path(h, f->spot, &path);
+	int dirfd = host_dir(h, f->spot->dir), fd;
 
-	buf_char(&path, 0);
-	fd = rc ? rc : path.bad ? -ENOMEM : beneath_open(h->fd, (char *)path.p, O_PATH | O_NOFOLLOW, 0);
-	buf_free(&path);
+	fd = dirfd < 0 ? dirfd : beneath_open(dirfd, f->spot->name, flags | O_NOFOLLOW, 0);
+	host_dir_done(h, dirfd);
+	return fd;
+}
+
+static int look_at_file(struct tree *t, const struct tree_file *f, struct stat *st)
+{
+	int fd = folder_open_file(t, f, O_PATH);
+
 	if (fd >= 0 && fstat(fd, st)) {
 		close(fd);
 		return -errno;
@@ -403,7 +407,7 @@ int folder_unit_open(struct tree *t, const struct unit *u)
 {
 	const struct tree_file *f = tree_file(t, u->file);
 	struct stat st;
-	int fd = open_file(t, f, &st);
+	int fd = look_at_file(t, f, &st);
 
 	if (fd < 0 || (st.st_ino == f->seen.ino && st.st_dev == f->seen.dev))
 		return fd == -ENOENT ? -ESTALE : fd;
@@ -415,7 +419,7 @@ static bool file_changed(struct tree *t, struct tree_file *f)
 {
 	struct stat st;
 	struct seen now;
-	int fd = open_file(t, f, &st);
+	int fd = look_at_file(t, f, &st);
 
 	if (fd < 0)
 		return true;

@@ -88,6 +88,8 @@ void folder_freshen(struct tree *t, struct buf *ids);
 /* The file at a name, made known; ENOENT. Inside the tree, with `opening` held. seen: what it is known as, which may be
  * outdated; then it is suspected. */
 int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *file, struct seen *seen);
+/* What lies at a file's name. flags: as for open(). */
+int folder_open_file(struct tree *t, const struct tree_file *f, int flags);
 /* The file a unit lies in, O_PATH; ESTALE when it is not the one that was seen. Inside the tree. */
 int folder_unit_open(struct tree *t, const struct unit *u);
 /* The unit's file path below the folder. */

@@ -122,7 +122,7 @@ def read_only(t):
 def written_down(t):
     """docs/calls.md has a line for each exception, and no other in that part."""
     text = open(os.path.join(lib.SOURCE, 'docs', 'calls.md')).read()
-    ids = re.findall(r'^\| ([a-z-]+) \|', text.partition(lib.PLAIN_PART)[2].partition('\n## Folders\n')[0], re.M)
+    ids = re.findall(r'^\| ([a-z-]+) \|', text.partition(lib.PLAIN_PART)[2], re.M)
     t.same(sorted(i for i in ids if i != 'id'), sorted(EXCEPTIONS), 'docs/calls.md names the exceptions')
 
 
