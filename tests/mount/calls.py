@@ -704,8 +704,8 @@ def statfs(m):
 def table(folders=False):
     """[(id, first word of the answer)] of archives, or of folders."""
     path = os.path.join(lib.SOURCE, 'docs', 'calls.md')
-    text = open(path).read()
-    text = text.partition('\n## Folders\n')[2] if folders else text.partition(lib.PLAIN_PART)[0]
+    archives, _, rest = open(path).read().partition(lib.MODELS_PART)
+    text = rest.partition(lib.PLAIN_PART)[0] if folders else archives
     rows = [re.split(r'(?<!\\)\|', line.strip().strip('|')) for line in text.split('\n') if line.startswith('|')]
     rows = [[x.strip() for x in r] for r in rows]
     rows = [r for r in rows if r[0] != 'id' and not set(r[0]) <= set('-')]

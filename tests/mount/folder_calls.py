@@ -1,22 +1,19 @@
-"""docs/calls.md, "Folders": each line of its tables is a call that is made here, with the answer that it says."""
-import errno
-import fcntl
+"""docs/calls.md, "Models in a folder": each line is a call that is made here, with the answer that it says."""
 import os
 import shutil
 import stat
 
 import lib
 from lib import Mount, read
-from calls import FICLONE, FS_IOC_GETFLAGS, answer, check, table
+from calls import answer, check, table
 from folder import KIT, model, put
 
 CALLS = {}
-O_TMPFILE = 0o20200000
 
 
 def call(f):
     """The function of a line: its name is the id. It gives nothing, or raises OSError."""
-    CALLS['f-' + f.__name__.replace('_', '-')] = f
+    CALLS[f.__name__.strip('_').replace('_', '-')] = f
     return f
 
 
@@ -97,9 +94,6 @@ def create_(m):
     check(os.path.isdir(m.at('new.yaml')), 'is no model then')
 
 
-CALLS['f-create'] = CALLS.pop('f-create-')
-
-
 @call
 def open_model(m):
     os.open(m.at('body.pmo'), os.O_WRONLY)
@@ -118,56 +112,7 @@ def link_model(m):
     os.link(m.at('body.pmo'), m.at('linked'))
 
 
-# ---------------------------------------------------------------- everything else
-
-@call
-def tmpfile(m):
-    os.open(m.point, O_TMPFILE | os.O_RDWR)
-
-
-@call
-def xattr(m):
-    for f in (lambda p: os.setxattr(p, 'user.x', b'1'), lambda p: os.removexattr(p, 'user.x'), os.listxattr,
-              lambda p: os.getxattr(p, 'user.x')):
-        try:
-            f(m.at('file'))
-            raise AssertionError('works')
-        except OSError as e:
-            check(e.errno == errno.EOPNOTSUPP, e)
-    os.listxattr(m.at('file'))
-
-
-@call
-def clone(m):
-    with open(m.at('file'), 'rb') as a, open(m.at('new'), 'wb') as b:
-        fcntl.ioctl(b.fileno(), FICLONE, a.fileno())
-
-
-@call
-def flags(m):
-    with open(m.at('file'), 'rb') as f:
-        fcntl.ioctl(f.fileno(), FS_IOC_GETFLAGS, bytearray(8))
-
-
-@call
-def device(m):
-    if os.geteuid():
-        raise lib.Skip('only root makes devices')
-    os.mknod(m.at('null'), 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-    os.open(m.at('null'), os.O_RDWR)
-
-
-@call
-def own(m):
-    put(m.own('.modelfs-undo'), data=b'')
-    check('.modelfs-undo' not in os.listdir(m.point), 'listed')
-    os.stat(m.at('.modelfs-undo'))
-
-
-@call
-def own_create(m):
-    os.mkdir(m.at('.modelfs-journal'))
-
+# ---------------------------------------------------------------- what is not there
 
 def covered_by(m):
     if os.geteuid():
@@ -209,56 +154,6 @@ def gone(m):
         os.fstat(looks)
     finally:
         os.close(looks)
-
-
-@call
-def setgid(m):
-    if os.geteuid():
-        raise lib.Skip('only root can be somebody else')
-    os.chown(m.own('file'), 65534, 65534)
-    os.chmod(m.own('file'), 0o2666)
-    pid = os.fork()
-    if not pid:
-        os.setgroups([])
-        os.setresgid(65533, 65533, 65533)
-        os.setresuid(65533, 65533, 65533)
-        fd = os.open(m.at('file'), os.O_WRONLY)
-        os.write(fd, b'x')
-        os._exit(0)
-    check(os.waitpid(pid, 0)[1] == 0, 'cannot be written')
-    check(os.stat(m.own('file')).st_mode & stat.S_ISGID, 'the bit is gone')
-
-
-@call
-def others(m):
-    fd = os.open(m.at('file'), os.O_RDONLY)
-    os.pread(fd, 4, 0)
-    with open(m.own('file'), 'r+b') as f:
-        f.write(b'TEXT')
-    check(os.pread(fd, 4, 0) in (b'text', b'TEXT') and read(m.at('file')) == b'TEXT' == os.pread(fd, 4, 0), 'older bytes')
-    os.close(fd)
-
-
-@call
-def locks(m):
-    a, b, c = open(m.at('file'), 'r+b'), open(m.at('file'), 'r+b'), open(m.own('file'), 'r+b')
-    fcntl.flock(a, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    try:
-        fcntl.flock(b, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        raise AssertionError('locked twice')
-    except BlockingIOError:
-        pass
-    fcntl.flock(c, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@call
-def atime(m):
-    fd = os.open(m.at('file'), os.O_RDONLY)
-    os.pread(fd, 4, 0)
-    os.utime(m.own('file'), (1, 2))
-    os.pread(fd, 4, 0)
-    check(os.stat(m.own('file')).st_atime == 1, 'it counts')
-    os.close(fd)
 
 
 # ---------------------------------------------------------------- all of them

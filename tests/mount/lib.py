@@ -29,6 +29,7 @@ SANITIZERS = [n for n in ('asan', 'tsan', 'ubsan') if f'__{n}_'.encode() in open
 SLOW = 20 if 'tsan' in SANITIZERS else 5 if SANITIZERS else 1     # by how much limits of time are stretched
 LIMIT = 60 * SLOW                                                   # seconds after which a program counts as hanging
 BLOCK = 2048
+MODELS_PART = '\n# Models in a folder\n'                             # the part that folder_calls.py holds
 PLAIN_PART = '\n# Plain files of a folder\n'                        # the part of docs/calls.md that posix.py holds
 SHOWN = 6                                                           # details printed for one failed check
 
