@@ -2,7 +2,7 @@
  * An edit that is accepted leaves a sound object sound, and the same text once more changes nothing; nothing but the
  * entry changes.
  *
- *     0  1  which archive: the demo archive, one of models_databin(), or one of the input
+ *     0  1  which source, modulo 6: the demo archive, those of models.h, or one of the input
  *     1  1  1: -o grow; 2: also files that are no views
  *     2  2  which of its files
  *     4  2  of an archive of the input: its length, then the archive
@@ -51,7 +51,7 @@ static bool is_view(struct node n)
 	const struct leaf *l = node_leaf(n);
 
 	return l && (l->kind == LEAF_SECTION_YAML || l->kind == LEAF_DOC || l->kind == LEAF_OBJ ||
-		     l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG);
+		     l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG || l->kind == LEAF_FILE);
 }
 
 static int collect(void *ctx, const struct node_entry *e)
@@ -81,10 +81,18 @@ static bool open_tree(struct source_tree *s, const uint8_t *p, size_t n)
 	return true;
 }
 
+static void demo(struct buf *out)
+{
+	if (mhpdemo_write(out, NULL))
+		abort();
+}
+
+static void (*const makers[])(struct buf *out) = { demo, models_databin, models_mod3, models_jom, models_tex };
+
 /* Opened once; its file is its own. */
 static struct source_tree *ours(unsigned which)
 {
-	static struct source_tree tree[2];
+	static struct source_tree tree[ARRAY_LEN(makers)];
 	struct source_tree *s = &tree[which];
 	char path[] = "/tmp/modelfs-edit-XXXXXX";
 	struct tree_options opt = { .cache = 64 << 20, .write = true };
@@ -93,10 +101,7 @@ static struct source_tree *ours(unsigned which)
 
 	if (s->t)
 		return s;
-	if (which)
-		models_databin(&b);
-	else if (mhpdemo_write(&b, NULL))
-		abort();
+	makers[which](&b);
 	fd = mkstemp(path);
 	if (b.bad || fd < 0 || write(fd, b.p, b.len) != (ssize_t)b.len || tree_open(path, &opt, &s->t, NULL))
 		abort();
@@ -353,8 +358,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 6)
 		return 0;
-	if (data[0] % 3 < 2) {
-		s = ours(data[0] % 3);
+	if (data[0] % 6 < ARRAY_LEN(makers)) {
+		s = ours(data[0] % 6);
 	} else {
 		size_t len = take16(&in);
 

@@ -1,7 +1,10 @@
 #include "models.h"
 
+#include "build_jom.h"
 #include "build_mhp.h"
+#include "build_mod3.h"
 #include "build_pmo.h"
+#include "build_tex.h"
 #include "build_tmh.h"
 #include "ge.h"
 
@@ -141,4 +144,23 @@ void models_databin(struct buf *out)
 	buf_free(&region);
 	buf_free(&bank);
 	buf_free(&pac);
+}
+
+/* ---- one model a file ---- */
+
+void models_mod3(struct buf *out)
+{
+	struct build_mod3 b = { 0 };
+
+	build_all_types(&b, out);
+}
+
+void models_jom(struct buf *out)
+{
+	build_jom_hut(out);
+}
+
+void models_tex(struct buf *out)
+{
+	*out = build_tex((struct build_tex){ .code = 7, .w = 8, .h = 4, .levels = 3 });
 }

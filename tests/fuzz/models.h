@@ -7,5 +7,8 @@
 /* A DATA.BIN with what the demo archive lacks: models of both versions and several vertex types, one of them with its
  * geometry in the next file, and pictures of every format. */
 void models_databin(struct buf *out);
+void models_mod3(struct buf *out);             /* a mesh of each block type */
+void models_jom(struct buf *out);              /* one of every chunk */
+void models_tex(struct buf *out);              /* pixels that can be painted, with smaller levels */
 
 #endif
