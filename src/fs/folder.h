@@ -123,10 +123,10 @@ bool folder_wishes_changed(struct tree *t, const struct tree_file *f);
 /* What lies at a path; ino 0: nothing. */
 void folder_see_path(const struct hosts *h, const char *path, struct seen *out);
 
-/* folder_names.c: files by name alone; with `opening` held. folder_names_look() sees to it that what is known is no
- * older than a second, and gives a number that changes with it. The path of the only file of a name, in any case; the
+/* folder_names.c: files by name alone; with `opening` held. folder_names_look() sees to it that what is known is true
+ * now, or no older than a second, and gives a number that changes with it. The path of the only file of a name, in any case; the
  * caller's to free; NULL: there is none, or more than one. */
-uint32_t folder_names_look(struct tree *t);
+uint32_t folder_names_look(struct tree *t, bool now);
 char *folder_names_find(struct tree *t, const char *name);
 void folder_names_free(struct folder_names *f);
 

@@ -65,7 +65,7 @@ static bool search_changed(struct tree *t, struct wish *w)
 	if (!gen)
 		return false;
 	pthread_mutex_lock(&t->opening);
-	now = folder_names_look(t);
+	now = folder_names_look(t, false);
 	if (now != gen) {
 		path = folder_names_find(t, w->path);
 		same = had && path ? !strcmp(had, path) : !had && !path;
@@ -296,7 +296,7 @@ static int search_everywhere(struct search *s, const char *name)
 
 	if (strchr(name, '/'))
 		return -ENOENT;
-	s->gen = folder_names_look(s->t);
+	s->gen = folder_names_look(s->t, true);
 	path = folder_names_find(s->t, name);
 	rc = path ? try_path(s, path) : -ENOENT;
 	free(path);

@@ -1,6 +1,6 @@
 /* Files of a folder by name alone, wherever they lie: for models that say no more than that. Made when the first one
- * asks, and again when a folder has changed; whether one has is looked at once a second at most, because that takes a
- * look at each. */
+ * asks, and again when a folder has changed. Whether one has takes a look at each: so answers that were given are
+ * looked over once a second at most. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -181,11 +181,11 @@ static bool is_due(const struct folder_names *f)
 	return !f || !f->ndirs || clock_now() - atomic_load(&f->looked) >= LOOK_EVERY;
 }
 
-uint32_t folder_names_look(struct tree *t)
+uint32_t folder_names_look(struct tree *t, bool now)
 {
 	struct folder_names *f = t->folder->names;
 
-	if (is_due(f)) {
+	if (now || is_due(f)) {
 		if (!f)
 			f = t->folder->names = calloc(1, sizeof *f);
 		if (!f)
