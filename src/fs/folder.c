@@ -105,7 +105,8 @@ static void log_refused(struct tree *t, struct host *dir, const char *name, cons
 	buf_free(&path);
 }
 
-const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name, const struct stat *st)
+const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
+				   const struct stat *st)
 {
 	struct err refused = { 0 };
 	const struct format *f;

@@ -57,7 +57,8 @@ int folder_node(struct tree *t, struct host *dir, const char *name, const struct
 int folder_lookup(struct tree *t, struct host *dir, const char *name, struct node *out);
 bool folder_hides(const char *name);
 /* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. */
-const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name, const struct stat *st);
+const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
+				   const struct stat *st);
 
 /* Renames, and what was known by one name is known by the other. Outside the tree. flags: renameat2()'s. While a
  * commit is under way files keep their names, and what is known of them. */
@@ -124,8 +125,8 @@ bool folder_wishes_changed(struct tree *t, const struct tree_file *f);
 void folder_see_path(const struct hosts *h, const char *path, struct seen *out);
 
 /* folder_names.c: files by name alone; with `opening` held. folder_names_look() sees to it that what is known is true
- * now, or no older than a second, and gives a number that changes with it. The path of the only file of a name, in any case; the
- * caller's to free; NULL: there is none, or more than one. */
+ * now, or no older than a second, and gives a number that changes with it. folder_names_find(): the path of the only
+ * file of a name, in any case; the caller's to free; NULL: there is none, or more than one. */
 uint32_t folder_names_look(struct tree *t, bool now);
 char *folder_names_find(struct tree *t, const char *name);
 void folder_names_free(struct folder_names *f);

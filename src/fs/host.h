@@ -2,9 +2,9 @@
  *
  * A *host* is a directory, plain file, link, fifo ... of the folder that somebody outside knows: the kernel by its
  * number, a command by its pointer. It is counted and goes with its last reference, because folders change all the
- * time. A *spot* is a name in such a directory that leads to something known: a host, or a file that a format opens
- * (folder.h). The folder itself is not counted. Names that lead to the same inode lead to the same host; one whose names are all gone lasts as long as it
- * is open.
+ * time; the folder itself is not counted. A *spot* is a name in such a directory that leads to something known: a host,
+ * or a file that a format opens (folder.h). Names that lead to the same inode lead to the same host; one whose names are
+ * all gone lasts as long as it is open.
  *
  * Each call goes down from the folder's own descriptor, and looks whether what it has found is what was meant. Only the
  * directories that were used last are kept open. */

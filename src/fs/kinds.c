@@ -205,7 +205,8 @@ static int open_to_look(int dirfd, const char *name, const struct stat *st)
 	return fd == -EPERM ? beneath_open(dirfd, name, flags, 0) : fd;
 }
 
-const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused)
+const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+				struct err *refused)
 {
 	const struct format *f = NULL;
 	struct stat now;
@@ -221,7 +222,8 @@ const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, co
 	return f;
 }
 
-const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused)
+const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+				struct err *refused)
 {
 	const struct format *f = NULL;
 

@@ -21,11 +21,13 @@ void kinds_init(struct kinds *k);
 void kinds_free(struct kinds *k);
 
 /* The format that opens the regular file `name` of the directory dirfd, whose stat was st; NULL: none, it is a plain
- * file, as is one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that
- * is remembered; zero else. */
-const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused);
+ * file, as is one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless
+ * that is remembered; zero else. */
+const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+				struct err *refused);
 /* Asks the file again. */
-const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st, struct err *refused);
+const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+				struct err *refused);
 /* What a look at a file saw. */
 struct seen {
 	dev_t dev;

@@ -103,7 +103,8 @@ def open_model(m):
 def chmod_model(m):
     os.chmod(m.at('body.pmo'), 0o740)
     os.utime(m.at('body.pmo'), (1, 2))
-    check(stat.S_IMODE(os.stat(m.own('body.pmo')).st_mode) == 0o640 and os.stat(m.own('body.pmo')).st_mtime == 2, 'not set')
+    st = os.stat(m.own('body.pmo'))
+    check(stat.S_IMODE(st.st_mode) == 0o640 and st.st_mtime == 2, 'not set')
     check(stat.S_IMODE(os.stat(m.at('body.pmo')).st_mode) == 0o750, oct(os.stat(m.at('body.pmo')).st_mode))
 
 

@@ -37,6 +37,10 @@ def another(t):
     return model(t, '00.pmo', '00012.pac')
 
 
+def views(root):
+    return {p: read(root, p) for p in lib.files(root)}
+
+
 def replace(path, data):
     put(path + '.new', data=data)
     os.rename(path + '.new', path)
@@ -57,13 +61,13 @@ def changed_by_others(t):
         texts = {}
         for name, data in (('first', first), ('second', second)):
             replace(own, data)
-            texts[name] = {p: read(at('body.pmo', p)) for p in lib.files(at('body.pmo'))}
+            texts[name] = views(at('body.pmo'))
             t.same(texts[name]['raw/whole.pmo'], data, f'{name}: its bytes at the next look')
         t.ok(texts['first'] != texts['second'], 'they differ')
         for how, change in (('replaced', lambda d: replace(own, d)), ('written in place', lambda d: put(own, data=d))):
             for name, data in (('first', first), ('second', second), ('first', first)):
                 change(data)
-                t.same({p: read(at('body.pmo', p)) for p in lib.files(at('body.pmo'))}, texts[name], f'{how}: {name}')
+                t.same(views(at('body.pmo')), texts[name], f'{how}: {name}')
                 t.same(os.stat(at('body.pmo')).st_mtime_ns, os.stat(own).st_mtime_ns, 'and its time')
         os.utime(own, (1e9, 1e9))
         t.same(os.stat(at('body.pmo/materials.yaml')).st_mtime, 1e9, 'an older time is shown too')
@@ -82,12 +86,12 @@ def changed_by_others(t):
         put(own, data=bank)
         t.ok(os.path.isfile(at('body.pmo/raw/whole.tmh')), 'and now another kind of model')
         put(own, data=first)
-        t.same({p: read(at('body.pmo', p)) for p in lib.files(at('body.pmo'))}, texts['first'], 'and what it was at first')
+        t.same(views(at('body.pmo')), texts['first'], 'and what it was at first')
         os.mkdir(os.path.join(folder, 'away'))
         for name in os.listdir(folder):
             if name.startswith('body'):
                 os.rename(os.path.join(folder, name), os.path.join(folder, 'away', name))
-        t.same({p: read(at('away/body.pmo', p)) for p in lib.files(at('away/body.pmo'))}, texts['first'], 'moved with all')
+        t.same(views(at('away/body.pmo')), texts['first'], 'moved with all')
         os.rename(os.path.join(folder, 'away'), os.path.join(folder, 'elsewhere'))
         t.same(read(at('elsewhere/body.pmo/materials.yaml')), texts['first']['materials.yaml'], 'its folder is renamed')
         os.chmod(os.path.join(folder, 'elsewhere/body.pmo'), 0o400)
@@ -175,7 +179,8 @@ def edits(t):
         t.same(read(own), model(t), 'and nothing of theirs is lost')
         t.same(read(yaml + '.rejected'), mine, 'nor of the text')
         put(yaml, data=recoloured(read(yaml), 84))
-        t.none([p for p in (yaml, at('body.pmo')) if abs(os.stat(p).st_mtime - os.stat(own).st_mtime) > 0.02], 'with its time')
+        t.none([p for p in (yaml, at('body.pmo')) if abs(os.stat(p).st_mtime - os.stat(own).st_mtime) > 0.02],
+               'with its time')
         t.ok(b'colour: [84' in read(yaml) and not os.path.exists(yaml + '.rejected'), 'the next save works')
 
 
@@ -290,7 +295,8 @@ def at_once(t):
     versions = []
     with Mount(t, folder) as m:
         for value in range(8):
-            put(m.point, 'body.pmo/materials.yaml', data=recoloured(read(m.point, 'body.pmo/materials.yaml'), 100 + value, 0))
+            text = read(m.point, 'body.pmo/materials.yaml')
+            put(m.point, 'body.pmo/materials.yaml', data=recoloured(text, 100 + value, 0))
             versions.append(read(own))
     whole, texts, problems, counts = set(versions), {}, [], [0, 0, 0]
     with Mount(t, folder) as m:
