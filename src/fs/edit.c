@@ -593,7 +593,7 @@ static void lend(struct edit *ed, struct source *src, struct source **out)
 int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size, struct source **out, struct err *e)
 {
 	struct source *src;
-	struct level *l;
+	struct level *l = NULL;
 	int rc = open_level(ed, u, &l, e);
 
 	rc = rc ? rc : open_object(l, e);
@@ -611,7 +611,7 @@ int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size
 int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct source **out, struct err *e)
 {
 	struct source *src = NULL;
-	struct level *l;
+	struct level *l = NULL;
 	int rc = open_level(ed, u, &l, e);
 
 	if (!rc && size != l->src->size)
