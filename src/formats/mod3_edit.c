@@ -29,7 +29,7 @@ static int put_material(struct object *o, uint32_t mesh, const struct doc_change
 	const struct mod3 *m = o->priv;
 	uint32_t n = m->table[MOD3_MATERIALS].n;
 	uint8_t raw[2];
-	uint64_t index;
+	uint64_t index = 0;
 	int rc = value_of(&mod3_mesh_record, c, &index, e);
 
 	if (rc)
@@ -78,7 +78,7 @@ static int put_function(struct object *o, const struct doc_change *c, struct err
 {
 	const struct mod3 *m = o->priv;
 	uint32_t i = c->item[0];
-	uint64_t function;
+	uint64_t function = 0;
 	uint8_t raw[2];
 	int rc = value_of(&mod3_bone_record, c, &function, e);
 

@@ -33,7 +33,7 @@ static void print_and_read(float v, uint8_t *out)
 static void put_weights(const struct mod3_block *b, const int32_t w[MOD3_SLOTS], uint32_t spare, uint8_t *vertex)
 {
 	put_le32(vertex + b->weights, (uint32_t)w[0] | (uint32_t)w[1] << 10 | (uint32_t)w[2] << 20 | spare << 30);
-	for (unsigned k = 3; k + 1 < b->slots; k++)
+	for (unsigned k = 3; k + 1 < MOD3_SLOTS && k + 1 < b->slots; k++)
 		vertex[b->weights + 1 + k] = (uint8_t)w[k];
 }
 
