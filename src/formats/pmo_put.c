@@ -144,10 +144,39 @@ static int put_values(struct edit *x, uint32_t mesh, struct err *e)
 	return rc;
 }
 
+/* The last one that begins at the vertex or before: those without vertices begin where the next one does. */
+static const struct pmo_run *run_of(const struct edit *x, uint32_t vertex)
+{
+	uint32_t low = 0, high = x->mesh->group_count;
+
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (x->run[mid].first <= vertex)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &x->run[low];
+}
+
+static bool normal_kept(void *ctx, uint32_t vertex, const struct geo_number given[3], float shown[3])
+{
+	struct edit *x = ctx;
+	const struct pmo_run *r = run_of(x, vertex);
+	const struct ge_vertex *type = &r->scan.vertex;
+	const uint8_t *was;
+
+	return !pmo_window(x->p, &x->win,
+			   x->p->group[r->group].vertex_buffer + (uint64_t)(vertex - r->first) * type->stride,
+			   type->size, &was, NULL) &&
+	       pmo_vertex_normal(type, was, given, shown);
+}
+
 /* The vertices of groups whose type has no place for a value have no number in its stream. */
 static int match(struct edit *x, struct arena *a, struct err *e)
 {
-	struct geo_stored stored = { .mesh = &x->was };
+	struct geo_stored stored = { .mesh = &x->was, .normal_kept = normal_kept, .ctx = x };
 	uint32_t *uv = arena_alloc(a, (size_t)x->was.nvertices + 1, sizeof *uv);
 	uint32_t *normal = arena_alloc(a, (size_t)x->was.nvertices + 1, sizeof *normal);
 

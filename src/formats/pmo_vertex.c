@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "pmo_vertex.h"
 
@@ -209,6 +210,19 @@ static int put_normal(const struct ge_field *f, const struct geo_given *given, b
 	else if (!is_rounded(f, vertex, unit, old))
 		put_direction(f, unit, fitting_length(f, unit, old), vertex);
 	return 0;
+}
+
+bool pmo_vertex_normal(const struct ge_vertex *type, const uint8_t *vertex, const struct geo_number given[3],
+		       float shown[3])
+{
+	const struct geo_given all = { .normal = given, .keeps_length = true };
+	uint8_t now[WELD_STRIDE];
+
+	memcpy(now, vertex, type->size);
+	if (put_normal(&type->normal, &all, false, now, NULL))
+		return false;
+	pmo_normal(&type->normal, now, shown);
+	return true;
 }
 
 /* ---- colours ---- */

@@ -12,8 +12,8 @@ struct geo_stored {
 	const uint32_t *uv, *normal;
 	/* How a normal given to that vertex would be shown once it is stored; false: it cannot be. Texts whose normals
 	 * would come out as they were given are no foreign ones. NULL: nobody knows. */
-	bool (*normal_kept)(const void *ctx, uint32_t vertex, const struct geo_number given[3], float shown[3]);
-	const void *ctx;
+	bool (*normal_kept)(void *ctx, uint32_t vertex, const struct geo_number given[3], float shown[3]);
+	void *ctx;
 };
 
 /* How the vertices of an edited mesh go with the stored ones; both arrays have one element per stored vertex. */
