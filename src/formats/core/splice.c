@@ -44,7 +44,8 @@ static int move(struct object *o, unsigned part, struct run r, uint8_t *room, st
 	return rc;
 }
 
-/* New places are in the order of the old ones, so a run that moves down never comes onto one that has yet to move up. */
+/* New places are in the order of the old ones, so a run that moves down never comes onto one that has yet to move up.
+ */
 static int move_runs(struct object *o, unsigned part, const struct splice *v, unsigned n, uint64_t end, struct err *e)
 {
 	uint8_t room[PIECE];

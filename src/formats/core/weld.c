@@ -85,15 +85,32 @@ static int is_meant(struct weld *w, const struct geo_given *given, uint32_t v, s
 	return rc ? rc : !memcmp(fresh(w), stored(w, v), w->type->stride);
 }
 
+/* The place among those of a spot from which to look: where vertices stay apart they keep their order, mostly. */
+static uint32_t look_from(const struct weld *w, const struct near_spot *spot)
+{
+	uint32_t low = 0, high = w->apart ? spot->count : 0;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (w->near.item[spot->first + mid] < w->next)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* The old vertex at a spot that the corner means: the one it was found to mean before, else one that no other given
  * vertex means, else any. 1 and its number, or 0. */
 static int find_meant(struct weld *w, const struct near_spot *spot, const struct geo_given *given, uint32_t me,
 		      uint32_t *out, struct err *e)
 {
+	uint32_t from = look_from(w, spot);
 	unsigned best = 3;
 
 	for (uint32_t i = 0; i < spot->count && i < CANDIDATES && best; i++) {
-		uint32_t v = w->near.item[spot->first + i];
+		uint32_t v = w->near.item[spot->first + (from + i) % spot->count];
 		unsigned kind = w->taken[v] == me ? 0 : w->taken[v] ? 2 : 1;
 		int rc;
 
@@ -107,6 +124,8 @@ static int find_meant(struct weld *w, const struct near_spot *spot, const struct
 			*out = v;
 		}
 	}
+	if (best < 3)
+		w->next = *out + 1;
 	return best < 3;
 }
 
@@ -261,10 +280,15 @@ static int weld_each(struct weld *w, const struct geo_corner *corner, size_t n, 
 
 	if (!m.number || !m.next || !m.head || !pool_make(&m.pool, sizeof *corner, n + 1, w->a))
 		return err_nomem(e);
-	for (unsigned fuller = 2; fuller--;)   /* first those that say all */
-		for (size_t i = 0; i < n && !rc; i++)
-			if (says_all(w, &corner[i]) == fuller)
-				rc = weld_corner(w, &m, &corner[i], &number[i], e);
+	for (size_t i = 0, end; i < n && !rc; i = end) {
+		end = w->apart ? i + 1 : n;
+		while (end < n && corner[end].v == corner[i].v)
+			end++;
+		for (unsigned fuller = 2; fuller--;)   /* first those that say all */
+			for (size_t k = i; k < end && !rc; k++)
+				if (says_all(w, &corner[k]) == fuller)
+					rc = weld_corner(w, &m, &corner[k], &number[k], e);
+	}
 	if (!rc && (m.pool.bytes.bad || w->vertices.bytes.bad))
 		rc = err_nomem(e);
 	buf_free(&m.pool.bytes);
@@ -292,7 +316,7 @@ static bool make_room(struct weld *w, size_t n)
 int weld_corners(struct weld *w, const struct geo_corner *corner, size_t n, uint32_t *number, uint32_t *was,
 		 struct err *e)
 {
-	w->guessed = 0;
+	w->guessed = w->next = 0;
 	w->vertices = (struct pool){ 0 };
 	if (!make_room(w, n))
 		return err_nomem(e);

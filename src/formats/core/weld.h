@@ -52,7 +52,7 @@ struct weld {
 	const uint8_t *stored;                 /* the old vertices */
 	uint32_t nstored;
 	/* Given vertices of different numbers stay apart, even when their bytes are equal: then a vertex is its number
-	 * (uint32_t), and behind that the bytes. */
+	 * (uint32_t), and behind that the bytes. The corners are sorted by those numbers. */
 	bool apart;
 	struct arena *a;
 
@@ -64,6 +64,7 @@ struct weld {
 	/* Inside: */
 	struct near near;
 	uint32_t *taken;                       /* of each old vertex: the given one + 1 that means it */
+	uint32_t next;                         /* the old vertex behind the one that was meant last */
 	uint8_t fresh[4 + WELD_STRIDE];        /* a vertex on its way */
 };
 /* The fields up to `a` are set. Finds the vertex of n corners; number[i] (may be NULL when there are none) is that of
