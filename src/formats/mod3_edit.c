@@ -41,19 +41,26 @@ static int put_material(struct object *o, uint32_t mesh, const struct doc_change
 	return object_patch(o, 0, mod3_mesh_at(m, mesh) + 6, raw, sizeof raw, "material_index", e);
 }
 
+/* Another block type comes last: it moves what lies behind. */
 static int put_mesh(struct object *o, uint32_t mesh, struct doc_change *change, unsigned n, struct err *e)
 {
+	const struct ynode *block_type = NULL;
 	int rc = 0;
 
 	for (unsigned i = 0; i < n && !rc; i++) {
 		struct doc_change *c = &change[i];
 
-		if (c->kind != CHANGE_TEXT || c->depth || strcmp(c->key, "material_index"))
+		if (c->kind != CHANGE_TEXT || c->depth)
+			continue;
+		if (!strcmp(c->key, "block_type"))
+			block_type = c->value;
+		else if (!strcmp(c->key, "material_index"))
+			rc = put_material(o, mesh, c, e);
+		else
 			continue;
 		c->taken = true;
-		rc = put_material(o, mesh, c, e);
 	}
-	return rc;
+	return rc || !block_type ? rc : mod3_block_type_put(o, mesh, block_type, e);
 }
 
 /* ---- bones ---- */
@@ -112,12 +119,15 @@ static int put_functions(struct object *o, struct doc_change *change, unsigned n
 int mod3_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
 		 unsigned n, struct err *e)
 {
+	int rc;
+
 	(void)root;
 	switch (kind) {
 	case DOC_MESH:
 		return put_mesh(o, index, change, n, e);
 	case DOC_SKELETON:
-		return put_functions(o, change, n, e);
+		rc = put_functions(o, change, n, e);
+		return rc ? rc : mod3_bones_put(o, change, n, e);
 	default:
 		return 0;
 	}
