@@ -1,6 +1,7 @@
 /* The colours of a picture, each once: a hash table with open addressing. */
 #include <string.h>
 
+#include "geo.h"
 #include "quantise.h"
 
 int colours_init(struct colours *c, size_t most, struct arena *a, struct err *e)
@@ -79,4 +80,22 @@ struct colour *colours_find(const struct colours *c, const uint8_t rgba[4])
 	key_of(c, rgba, key);
 	slot = *slot_of(c, key);
 	return slot ? &c->v[slot - 1] : NULL;
+}
+
+/* The alphas that occur: bit 0 for 0, bit 1 for 255, bit 2 for others. */
+static unsigned alpha_bit(uint8_t alpha)
+{
+	return alpha == 0 ? 1 : alpha == 255 ? 2 : 4;
+}
+
+enum geo_alpha geo_alpha(const struct geo_image *img)
+{
+	size_t n = (size_t)img->w * img->h;
+	unsigned bits = 0, of_index[256] = { 0 };
+
+	for (uint32_t i = 0; img->indexed && i < img->ncolours && i < ARRAY_LEN(of_index); i++)
+		of_index[i] = alpha_bit(img->palette[i][3]);
+	for (size_t i = 0; i < n && bits < 4; i++)
+		bits |= img->indexed ? of_index[img->indexed[i]] : alpha_bit(img->rgba[4 * i + 3]);
+	return bits >= 4 ? GEO_BLENDED : bits & 1 ? GEO_CUT : GEO_OPAQUE;
 }

@@ -234,6 +234,12 @@ struct model_ops {
 	int (*doc)(struct object *, unsigned kind, uint32_t index, struct doc *d, struct err *);
 	bool (*skinned)(const struct object *, uint32_t mesh);                 /* from the tables, without decoding */
 	int (*mesh)(struct object *, uint32_t mesh, struct geo_mesh *out, struct arena *, struct err *);
+	/* The same with what no OBJ says: tangents, all sets of texture coordinates, alpha of colours, joints and
+	 * weights of a mesh that stores none, parts that are hidden. NULL: mesh() is all. */
+	int (*mesh_full)(struct object *, uint32_t mesh, struct geo_mesh *out, struct arena *, struct err *);
+	/* The bones, in the order of skeleton.yaml; of a model with bones of its own, or of a skeleton. geo_settle() is
+	 * left to the caller. */
+	int (*skeleton)(struct object *, struct geo_skeleton *out, struct arena *, struct err *);
 	/* What OBJ texts of a mesh look like, for reading; NULL: `o mesh_N`, triangles, numbered groups. */
 	int (*form)(struct object *, uint32_t mesh, struct geo_form *out, struct arena *, struct err *);
 	int (*material)(struct object *, uint32_t i, struct geo_material *out, struct arena *, struct err *);

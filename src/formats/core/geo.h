@@ -11,13 +11,16 @@
 #define GEO_NONE 0xffffffffu
 #define GEO_NO_FIXED INT64_MIN
 
-enum geo_attr { GEO_NORMAL, GEO_UV, GEO_COLOUR };
+enum geo_attr { GEO_NORMAL, GEO_UV, GEO_COLOUR, GEO_TANGENT };
+#define GEO_UV_SETS 4u
 
 /* One attribute. Its values are written in stored order. A corner finds its value through `corner` (one number per
  * face corner, GEO_NONE: this corner has none); NULL: the corner's vertex number. A GEO_COLOUR has one value per vertex
- * (never a corner index), r NaN where the vertex has no colour. */
+ * (never a corner index), r NaN where the vertex has no colour. A GEO_TANGENT points along growing u and has the side
+ * of the bitangent as its fourth number: at least 0, it is normal x tangent and points along falling v, as stored. */
 struct geo_stream {
 	uint8_t attr, comps;
+	uint8_t set;                           /* of GEO_UV: 0 up to GEO_UV_SETS - 1 */
 	uint32_t count;
 	float *v;                              /* count * comps; UV top-down as stored, colours 0..1 */
 	int64_t *fixed;                        /* in its place where the mesh has fixed_bits; no colour: GEO_NO_FIXED */
@@ -29,6 +32,7 @@ struct geo_part {
 	int32_t material;                      /* index in materials.yaml; -1: none */
 	uint32_t first_face, nfaces;
 	const char *object;                    /* where the mesh has `objects`; NULL: no name */
+	bool hidden;                           /* the game does not draw it */
 };
 
 struct geo_mesh {
@@ -139,10 +143,19 @@ struct geo_material {
 	const char *name;                      /* of usemtl; belongs to the arena */
 	float colour[4];                       /* factor, 0..1 */
 	int32_t image;                         /* of the textures; -1: none */
+	bool bare_colour;                      /* r, g and b count only where there is no picture */
+	bool both_sides;                       /* faces are seen from behind too */
 	/* Lines of the MTL of the format's own, each with its end; NULL: none. */
 	const char *head;                      /* before map_Kd, in the place of Kd and d */
 	const char *tail;                      /* behind it */
 	const char *map;                       /* what map_Kd says in model.mtl; NULL: there is none */
+};
+
+/* How much of what is behind a picture shows through. */
+enum geo_alpha {
+	GEO_OPAQUE,                            /* nothing */
+	GEO_CUT,                               /* nothing or all, by pixel */
+	GEO_BLENDED
 };
 
 struct geo_image {
@@ -152,5 +165,45 @@ struct geo_image {
 	uint8_t (*palette)[4];
 	uint32_t ncolours;                     /* 16 or 256: an indexed picture's depth is 4 or 8 bits */
 };
+enum geo_alpha geo_alpha(const struct geo_image *img);
+
+/* ---- skeletons --------------------------------------------------------------------------------------------------- */
+
+/* A bone at rest: scaled, turned, then moved, in the space of its parent. */
+struct geo_joint {
+	const char *name;                      /* no other joint has it */
+	int32_t parent;                        /* -1: none */
+	float move[3], turn[4], scale[3];      /* turn: quaternion x, y, z, w of length 1 */
+	/* From the model's space into the bone's, where the model was tied to it: columns, 12 to 14 are the
+	 * translation. */
+	float inverse[16];
+	bool tied;                             /* `inverse` is stored; else geo_settle() makes it from the rest */
+};
+struct geo_skeleton {
+	uint32_t n;
+	struct geo_joint *joint;
+};
+
+/* At rest in its parent's place. */
+void geo_joint_reset(struct geo_joint *j);
+/* move, turn and scale of a matrix of columns: exact where it is made of those three, else what is nearest of them. */
+void geo_joint_place(struct geo_joint *j, const float m[16]);
+/* After all joints have their parents and places: parents that are no joints, or lead round in a circle, are cut off,
+ * and what is not finite gives way. ENOMEM. */
+int geo_settle(struct geo_skeleton *s, struct arena *a, struct err *e);
+
+/* ---- one number per corner --------------------------------------------------------------------------------------- */
+
+/* Some faces of a mesh as triangles whose corners have one number for all attributes. A quad is two triangles that
+ * follow each other: corners 1 2 3 and 1 3 4 of it. */
+struct geo_flat {
+	uint32_t nvertices, ncorners;
+	uint32_t *vertex;                      /* of each, ascending: its number in the mesh */
+	uint32_t *value;                       /* of each, m->nstreams numbers: of its values; GEO_NONE */
+	uint32_t *corner;                      /* of each corner: its vertex here */
+};
+/* Of the parts named, in that order, and of vertices without a face: ascending. */
+int geo_flatten(const struct geo_mesh *m, const uint32_t *part, uint32_t nparts, const uint32_t *lone, uint32_t nlone,
+		struct geo_flat *out, struct arena *a, struct err *e);
 
 #endif

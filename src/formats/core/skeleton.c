@@ -1,0 +1,231 @@
+/* Skeletons: places of bones, and the matrices that tie a model to them. Everything is computed in double and rounded
+ * once. */
+#include "geo.h"
+
+#include <string.h>
+
+/* Columns x, y, z and translation; the fourth row is 0 0 0 1. */
+struct matrix { double v[12]; };
+
+static struct matrix times(const struct matrix *a, const struct matrix *b)
+{
+	struct matrix m;
+
+	for (unsigned c = 0; c < 4; c++)
+		for (unsigned r = 0; r < 3; r++)
+			m.v[3 * c + r] = a->v[r] * b->v[3 * c] + a->v[3 + r] * b->v[3 * c + 1] +
+					 a->v[6 + r] * b->v[3 * c + 2] + (c == 3 ? a->v[9 + r] : 0);
+	return m;
+}
+
+static void cross(const double *a, const double *b, double *out)
+{
+	out[0] = a[1] * b[2] - a[2] * b[1];
+	out[1] = a[2] * b[0] - a[0] * b[2];
+	out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double dot(const double *a, const double *b)
+{
+	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Makes it as long as 1 and gives the length it had; 0: it has no direction. */
+static double unit(double *v)
+{
+	double length = sqrt(dot(v, v));
+
+	if (!(length > 0) || !isfinite(length))
+		return 0;
+	for (unsigned k = 0; k < 3; k++)
+		v[k] /= length;
+	return length;
+}
+
+static struct matrix rest_of(const struct geo_joint *j)
+{
+	double x = j->turn[0], y = j->turn[1], z = j->turn[2], w = j->turn[3];
+	struct matrix m = { {
+		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
+		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
+		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
+		j->move[0], j->move[1], j->move[2],
+	} };
+
+	for (unsigned k = 0; k < 9; k++)
+		m.v[k] *= j->scale[k / 3];
+	return m;
+}
+
+/* False when it has none. */
+static bool invert(const struct matrix *m, float out[16])
+{
+	double rows[3][3], det, v;
+
+	cross(m->v + 3, m->v + 6, rows[0]);
+	cross(m->v + 6, m->v, rows[1]);
+	cross(m->v, m->v + 3, rows[2]);
+	det = dot(m->v, rows[0]);
+	if (det == 0 || !isfinite(det))
+		return false;
+	memset(out, 0, 16 * sizeof *out);
+	out[15] = 1;
+	for (unsigned r = 0; r < 3; r++) {
+		for (unsigned c = 0; c < 3; c++)
+			out[4 * c + r] = (float)(rows[r][c] / det);
+		v = -dot(rows[r], m->v + 9) / det;
+		out[12 + r] = (float)v + 0.0f; /* no -0 */
+	}
+	for (unsigned k = 0; k < 16; k++)
+		if (!isfinite(out[k]))
+			return false;
+	return true;
+}
+
+/* ---- places ---- */
+
+void geo_joint_reset(struct geo_joint *j)
+{
+	for (unsigned k = 0; k < 3; k++) {
+		j->move[k] = 0;
+		j->turn[k] = 0;
+		j->scale[k] = 1;
+	}
+	j->turn[3] = 1;
+}
+
+/* Quaternion of three unit columns at right angles. */
+static void turn_of(const double *x, const double *y, const double *z, float out[4])
+{
+	double trace = x[0] + y[1] + z[2], q[4], s;
+
+	if (trace > 0) {
+		s = 2 * sqrt(trace + 1);
+		q[0] = (y[2] - z[1]) / s, q[1] = (z[0] - x[2]) / s, q[2] = (x[1] - y[0]) / s, q[3] = s / 4;
+	} else if (x[0] >= y[1] && x[0] >= z[2]) {
+		s = 2 * sqrt(1 + x[0] - y[1] - z[2]);
+		q[0] = s / 4, q[1] = (x[1] + y[0]) / s, q[2] = (x[2] + z[0]) / s, q[3] = (y[2] - z[1]) / s;
+	} else if (y[1] >= z[2]) {
+		s = 2 * sqrt(1 + y[1] - x[0] - z[2]);
+		q[0] = (x[1] + y[0]) / s, q[1] = s / 4, q[2] = (y[2] + z[1]) / s, q[3] = (z[0] - x[2]) / s;
+	} else {
+		s = 2 * sqrt(1 + z[2] - x[0] - y[1]);
+		q[0] = (x[2] + z[0]) / s, q[1] = (y[2] + z[1]) / s, q[2] = s / 4, q[3] = (x[1] - y[0]) / s;
+	}
+	for (unsigned k = 0; k < 4; k++)
+		out[k] = (float)q[k] + 0.0f;
+}
+
+/* Takes what points along a out of v. */
+static void straighten(double *v, const double *a)
+{
+	double along = dot(v, a);
+
+	for (unsigned k = 0; k < 3; k++)
+		v[k] -= along * a[k];
+}
+
+void geo_joint_place(struct geo_joint *j, const float m[16])
+{
+	double v[3][3], side[3], length[3];
+	bool bent = false;
+
+	geo_joint_reset(j);
+	for (unsigned c = 0; c < 3; c++) {
+		j->move[c] = geo_shown(m[12 + c]);
+		for (unsigned r = 0; r < 3; r++)
+			v[c][r] = m[4 * c + r];
+		length[c] = unit(v[c]);
+		bent |= length[c] == 0;
+	}
+	if (bent)
+		return;
+	cross(v[0], v[1], side);
+	if (dot(side, v[2]) < 0) {             /* mirrored */
+		length[2] = -length[2];
+		for (unsigned k = 0; k < 3; k++)
+			v[2][k] = -v[2][k];
+	}
+	straighten(v[1], v[0]);
+	if (unit(v[1]) == 0)
+		return;
+	cross(v[0], v[1], v[2]);
+	turn_of(v[0], v[1], v[2], j->turn);
+	for (unsigned k = 0; k < 3; k++)
+		j->scale[k] = fabs(length[k] - 1) < 1e-6 ? 1 : (float)length[k];
+}
+
+/* ---- settling ---- */
+
+static void make_finite(struct geo_joint *j)
+{
+	bool sound = true;
+
+	for (unsigned k = 0; k < 4; k++)
+		sound &= isfinite(j->turn[k]) && (k == 3 || isfinite(j->scale[k]));
+	for (unsigned k = 0; k < 3; k++) {
+		j->move[k] = geo_shown(j->move[k]);
+		if (!sound) {
+			j->turn[k] = 0;
+			j->turn[3] = 1;
+			j->scale[k] = 1;
+		}
+	}
+	for (unsigned k = 0; k < 16; k++)
+		j->tied &= isfinite(j->inverse[k]);
+	for (unsigned k = 3; k < 16 && j->tied; k += 4)
+		j->inverse[k] = k == 15;
+}
+
+struct settling {
+	struct geo_skeleton *s;
+	struct matrix *world;
+	uint32_t *path;                        /* from a joint to its farthest parent not placed yet */
+	uint8_t *state;                        /* 0: not placed yet, 1: on the path, 2: placed */
+};
+
+static void place(struct settling *x, uint32_t i)
+{
+	struct geo_joint *j = &x->s->joint[i];
+	struct matrix rest = rest_of(j);
+
+	x->world[i] = j->parent < 0 ? rest : times(&x->world[j->parent], &rest);
+	x->state[i] = 2;
+	if (!j->tied && !invert(&x->world[i], j->inverse))
+		memcpy(j->inverse, (const float[16]){ 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 },
+		       sizeof j->inverse);
+}
+
+static void place_with_parents(struct settling *x, uint32_t i)
+{
+	uint32_t n = 0;
+
+	while (!x->state[i]) {
+		struct geo_joint *j = &x->s->joint[i];
+
+		x->state[i] = 1;
+		x->path[n++] = i;
+		if (j->parent < 0 || (uint32_t)j->parent >= x->s->n || x->state[j->parent] == 1)
+			j->parent = -1;
+		else
+			i = (uint32_t)j->parent;
+	}
+	while (n-- > 0)
+		place(x, x->path[n]);
+}
+
+int geo_settle(struct geo_skeleton *s, struct arena *a, struct err *e)
+{
+	struct settling x = { .s = s };
+
+	x.world = arena_alloc(a, (size_t)s->n + 1, sizeof *x.world);
+	x.path = arena_alloc(a, (size_t)s->n + 1, sizeof *x.path);
+	x.state = arena_alloc(a, (size_t)s->n + 1, 1);
+	if (!x.world || !x.path || !x.state)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < s->n; i++)
+		make_finite(&s->joint[i]);
+	for (uint32_t i = 0; i < s->n; i++)
+		place_with_parents(&x, i);
+	return 0;
+}
