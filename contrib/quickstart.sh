@@ -35,7 +35,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-packages="meson ninja-build pkg-config gcc libfuse3-dev fuse3 libspng-dev libyaml-dev zlib1g-dev libcmocka-dev"
+packages="meson ninja-build pkg-config gcc libfuse3-dev fuse3 libspng-dev libyaml-dev libcjson-dev zlib1g-dev libcmocka-dev"
 packages="$packages python3 file"
 missing=
 for package in $packages; do

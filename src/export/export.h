@@ -14,6 +14,24 @@ void mtl_write(struct buf *out, const struct geo_material *v, uint32_t n);
 /* meshes/N.weights.yaml: one line per vertex. */
 void weights_write(struct buf *out, const struct geo_mesh *m);
 
+/* ---- glTF ----------------------------------------------------------------------------------------------------------
+ *
+ * A whole model as GLB, in steps. Without `write` nothing is kept, and glb_end() tells the size alone. Positions and
+ * axes are the model's. Normals and tangents get length 1; weights that are no valid ones are mapped as
+ * get_influences() says. EFBIG: it would be longer than LIMIT_DECODED. */
+struct glb;
+/* A settled skeleton, which must live as long; NULL: none. */
+int glb_begin(struct glb **out, const struct geo_skeleton *s, bool write, struct err *e);
+/* Mesh `number`, whose node has that name (NULL: mesh_NUMBER, as the mesh itself); of_part as for obj_write(). */
+int glb_mesh(struct glb *g, uint32_t number, const char *name, const struct geo_mesh *m,
+	     const struct geo_material *of_part, struct err *e);
+/* After the meshes: number of the i-th picture that materials want; false: there are no more. One that is not given
+ * then is not there. */
+bool glb_wants_picture(const struct glb *g, uint32_t i, uint32_t *number);
+int glb_picture(struct glb *g, uint32_t i, const struct buf *png, enum geo_alpha alpha, struct err *e);
+int glb_end(struct glb *g, struct buf *out, uint64_t *size, struct err *e);
+void glb_free(struct glb *g);                  /* NULL is fine */
+
 /* ---- reading -----------------------------------------------------------------------------------------------------
  *
  * Texts that somebody wrote. Errors are EINVAL with line and column (err_line) and say what was found and expected;
