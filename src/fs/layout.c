@@ -484,6 +484,8 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 		LEAF_DIR_TEXTURES);
 	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
 	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
+	if (model && o->variant && !c)
+		add(&l, LEAF_TOP, LEAF_GLB, 0, 0, 0);
 	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
 	add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
 
@@ -576,6 +578,7 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	case LEAF_MTL: numbered_name(l, ".mtl", &to); break;
 	case LEAF_WEIGHTS: numbered_name(l, ".weights.yaml", &to); break;
 	case LEAF_PNG: numbered_name(l, ".png", &to); break;
+	case LEAF_GLB: add_text(&to, "model.glb"); break;
 	case LEAF_FILE: own_name(u, l->arg, l->index, &to); break;
 	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, u->format->ext); break;
 	case LEAF_SECTION_RAW: add_text(&to, u->variant->sections[l->arg].name); add_text(&to, ".bin"); break;

@@ -438,18 +438,6 @@ static uint64_t bytes_size(struct tree *t, struct unit *u, const struct leaf *l)
 	return size;
 }
 
-static uint64_t text_size(struct tree *t, struct unit *u, struct leaf *l)
-{
-	struct cached *text;
-	uint64_t size;
-
-	if (render_leaf(t, u, l, &text, NULL))
-		return 0;
-	size = rendered_text(text)->len;
-	cached_put(text);
-	return size;
-}
-
 static uint64_t errors_size(struct tree *t, struct node n)
 {
 	struct buf lines = { 0 };
@@ -473,8 +461,8 @@ static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact,
 		out->size = size == SIZE_FAILED ? 0 : size - 1;
 	else if (bytes)
 		out->size = bytes_size(t, n.unit, l);
-	else if (exact)
-		out->size = text_size(t, n.unit, l);
+	else if (exact && measure_leaf(t, n.unit, l, &out->size, NULL))
+		out->size = 0;
 }
 
 /* Entries keep the time that the archive had when it was opened until they are written: programs that copy what is

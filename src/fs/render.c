@@ -9,8 +9,9 @@
 #include "export.h"
 #include "unit.h"
 
-/* Keys of opened objects in the cache; leaf kinds are below. */
+/* Keys in the cache of opened objects, and of sizes of texts that were not made; leaf kinds are below. */
 #define KIND_OBJECT 0xffu
+#define KIND_SIZE 0xfeu
 
 /* ---- opened objects ---- */
 
@@ -50,35 +51,33 @@ int unit_object(struct tree *t, struct unit *u, struct cached **hold, struct obj
 
 struct job { struct tree *t; struct unit *u; const struct leaf *l; };
 
-/* A picture that the model's textures/ shows; -1 when it is not there. */
-static int32_t known_image(const struct unit *u, int32_t image)
+struct leaf *picture_leaf(const struct unit *u, int32_t image)
 {
 	struct range r = { 0 };
 
-	for (uint32_t i = 0; i < u->nleaves; i++)
+	for (uint32_t i = 0; i < u->nleaves && u->leaves[i].dir == LEAF_TOP; i++)
 		if (u->leaves[i].kind == LEAF_DIR && u->leaves[i].arg == LEAF_DIR_TEXTURES)
 			r = leaf_range(u, u->leaves[i].index, LEAF_DIR_TEXTURES);
 	if (image < 0 || r.first == r.end)
-		return -1;
+		return NULL;
 	for (r.first = leaf_by_number(u, r, (uint32_t)image); r.first < r.end; r.first++) {
-		const struct leaf *l = &u->leaves[r.first];
+		struct leaf *l = &u->leaves[r.first];
 
 		if (l->index != (uint32_t)image)
 			break;
 		if (l->kind == LEAF_PNG)
-			return image;
+			return l;
 	}
-	return -1;
+	return NULL;
 }
 
 /* A material, with the picture as the file at hand names it. */
-static int find_material(struct job *j, struct object *o, uint32_t i, struct arena *a, struct geo_material *out,
-			 struct err *e)
+static int find_material(const struct unit *u, struct object *o, uint32_t i, bool whole, struct arena *a,
+			 struct geo_material *out, struct err *e)
 {
 	int rc = o->format->model->material(o, i, out, a, e);
-	bool whole = j->l->index == MESH_WHOLE;
 
-	out->image = whole ? -1 : known_image(j->u, out->image);
+	out->image = whole || !picture_leaf(u, out->image) ? -1 : out->image;
 	if (!whole)
 		out->map = NULL;
 	return rc;
@@ -94,13 +93,12 @@ static int listed_materials(struct job *j, struct object *o, const struct geo_me
 	if (!*out)
 		return err_nomem(e);
 	for (uint32_t i = 0; i < m->nmaterials && !rc; i++)
-		rc = find_material(j, o, m->materials[i], a, &(*out)[i], e);
+		rc = find_material(j->u, o, m->materials[i], j->l->index == MESH_WHOLE, a, &(*out)[i], e);
 	return rc;
 }
 
-/* The material of every part that has faces; the others' stay nameless. */
-static int part_materials(struct job *j, struct object *o, const struct geo_mesh *m, struct arena *a,
-			  struct geo_material **out, struct err *e)
+int part_materials(const struct unit *u, struct object *o, const struct geo_mesh *m, bool whole, struct arena *a,
+		   struct geo_material **out, struct err *e)
 {
 	struct geo_material *v = arena_alloc(a, m->nparts + 1, sizeof *v);
 	int rc = 0;
@@ -111,7 +109,7 @@ static int part_materials(struct job *j, struct object *o, const struct geo_mesh
 		v[i].image = -1;
 		if (m->parts[i].material < 0 || !m->parts[i].nfaces || !o->format->model->material)
 			continue;
-		rc = find_material(j, o, (uint32_t)m->parts[i].material, a, &v[i], e);
+		rc = find_material(u, o, (uint32_t)m->parts[i].material, whole, a, &v[i], e);
 	}
 	*out = v;
 	return rc;
@@ -128,7 +126,7 @@ static int render_mesh(struct job *j, struct object *o, struct buf *out, struct 
 	if (!rc && listed)
 		rc = listed_materials(j, o, &m, &a, &materials, e);
 	else if (!rc && j->l->kind != LEAF_WEIGHTS)
-		rc = part_materials(j, o, &m, &a, &materials, e);
+		rc = part_materials(j->u, o, &m, j->l->index == MESH_WHOLE, &a, &materials, e);
 	if (!rc) {
 		if (j->l->kind == LEAF_OBJ)
 			obj_write(out, &m, j->l->index, materials);
@@ -141,7 +139,7 @@ static int render_mesh(struct job *j, struct object *o, struct buf *out, struct 
 	return rc;
 }
 
-static int render_png(struct job *j, struct object *o, struct buf *out, struct err *e)
+static int render_png(struct job *j, struct object *o, struct buf *out, enum geo_alpha *alpha, struct err *e)
 {
 	struct arena a = { 0 };
 	struct geo_image img = { 0 };
@@ -149,13 +147,16 @@ static int render_png(struct job *j, struct object *o, struct buf *out, struct e
 
 	if (!rc)
 		rc = png_write(out, &img, e);
+	if (!rc)
+		*alpha = geo_alpha(&img);
 	arena_free(&a);
 	return rc;
 }
 
-static int render(struct job *j, struct object *o, struct buf *out, struct err *e)
+static int render(struct job *j, struct object *o, struct buf *out, enum geo_alpha *alpha, struct err *e)
 {
 	struct ydoc y;
+	uint64_t size;
 
 	switch (j->l->kind) {
 	case LEAF_SECTION_YAML:
@@ -165,7 +166,9 @@ static int render(struct job *j, struct object *o, struct buf *out, struct err *
 		ydoc_init(&y, out);
 		return o->format->model->doc(o, j->l->arg, j->l->index, &y.doc, e);
 	case LEAF_PNG:
-		return render_png(j, o, out, e);
+		return render_png(j, o, out, alpha, e);
+	case LEAF_GLB:
+		return glb_render(j->t, j->u, o, out, &size, e);
 	default:
 		return render_mesh(j, o, out, e);
 	}
@@ -176,6 +179,7 @@ static int render(struct job *j, struct object *o, struct buf *out, struct err *
 struct text {
 	struct buf b;                          /* first: rendered_text() */
 	size_t mapped;                         /* bytes of the mapping; 0: from malloc */
+	enum geo_alpha alpha;                  /* of a PNG */
 };
 
 #define OWN_MAPPING 4096u
@@ -212,7 +216,7 @@ static int make_text(void *ctx, void **value, size_t *cost, struct err *e)
 	int rc = text ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
 
 	if (!rc)
-		rc = render(j, o, &b, e);
+		rc = render(j, o, &b, &text->alpha, e);
 	if (!rc && b.bad)
 		rc = err_set(e, EFBIG, "the text would be longer than %zu bytes, or memory is short", LIMIT_DECODED);
 	cached_put(hold);
@@ -246,20 +250,56 @@ const struct buf *rendered_text(const struct cached *c)
 	return &((const struct text *)cached_value(c))->b;
 }
 
+enum geo_alpha rendered_alpha(const struct cached *c)
+{
+	return ((const struct text *)cached_value(c))->alpha;
+}
+
 /* Geometry knows its offset but not its mesh; what the tables showed when the unit was filled already stands there. */
-static void note_failure(struct tree *t, struct unit *u, const struct leaf *l, const char *text)
+void note_mesh(struct tree *t, struct unit *u, uint32_t mesh, const char *text)
 {
 	char line[300];
-	bool mesh = l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS;
 
-	if (mesh && !unit_has_note(t, u, text)) {
-		snprintf(line, sizeof line, "mesh %u: %s", l->index, text);
+	if (!unit_has_note(t, u, text)) {
+		snprintf(line, sizeof line, "mesh %u: %s", mesh, text);
 		text = line;
 	}
 	unit_note(t, u, text);
 }
 
-int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e)
+static void note_failure(struct tree *t, struct unit *u, const struct leaf *l, const char *text)
+{
+	if (l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS)
+		note_mesh(t, u, l->index, text);
+	else
+		unit_note(t, u, text);
+}
+
+/* ---- sizes of texts that are not made ---- */
+
+static int make_size(void *ctx, void **value, size_t *cost, struct err *e)
+{
+	struct job *j = ctx;
+	uint64_t *size = malloc(sizeof *size);
+	struct cached *hold = NULL;
+	struct object *o = NULL;
+	int rc = size ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
+
+	if (!rc)
+		rc = glb_render(j->t, j->u, o, NULL, size, e);
+	cached_put(hold);
+	if (rc) {
+		free(size);
+		return rc;
+	}
+	*value = size;
+	*cost = sizeof *size;
+	return 0;
+}
+
+static const struct cache_maker size_maker = { make_size, free };
+
+static int get_leaf(struct tree *t, struct unit *u, struct leaf *l, bool size_only, struct cached **out, struct err *e)
 {
 	/* A companion's file is made once, whichever directory asks. */
 	struct leaf there;
@@ -272,13 +312,15 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 	if (!owner)
 		return err_set(e, EIO, "the companion is gone");
 	key.index = there.index;
-	key.kind = there.kind;
+	key.kind = size_only ? KIND_SIZE : there.kind;
 	key.arg = there.arg;
 	key.unit = owner->id;
 	key.gen = atomic_load(&owner->gen);
-	rc = cache_get(t->cache, &key, &text_maker, &j, out, &why);
+	rc = cache_get(t->cache, &key, size_only ? &size_maker : &text_maker, &j, out, &why);
 	if (!rc) {
-		atomic_store_explicit(&l->size, (uint32_t)rendered_text(*out)->len + 1, memory_order_release);
+		uint64_t size = size_only ? *(const uint64_t *)cached_value(*out) : rendered_text(*out)->len;
+
+		atomic_store_explicit(&l->size, (uint32_t)size + 1, memory_order_release);
 		return 0;
 	}
 	if (rc == -EBADMSG || rc == -EFBIG) {
@@ -290,6 +332,23 @@ int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **
 	if (e)
 		*e = why;
 	return rc;
+}
+
+int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e)
+{
+	return get_leaf(t, u, l, false, out, e);
+}
+
+int measure_leaf(struct tree *t, struct unit *u, struct leaf *l, uint64_t *size, struct err *e)
+{
+	struct cached *c;
+	int rc = get_leaf(t, u, l, l->kind == LEAF_GLB, &c, e);
+
+	if (rc)
+		return rc;
+	*size = atomic_load_explicit(&l->size, memory_order_acquire) - 1;
+	cached_put(c);
+	return 0;
 }
 
 /* ---- bytes of the archive ---- */

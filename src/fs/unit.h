@@ -24,6 +24,7 @@ enum leaf_kind {
 	LEAF_DOC,                              /* arg: enum doc_kind; index: mesh, image, clip */
 	LEAF_OBJ, LEAF_MTL, LEAF_WEIGHTS,      /* index: mesh, or MESH_WHOLE */
 	LEAF_PNG,                              /* index: image */
+	LEAF_GLB,
 	LEAF_FILE,                             /* arg: k of format->own, bytes; index: of the part */
 	LEAF_WHOLE,
 	LEAF_SECTION_RAW,                      /* arg: section */
@@ -289,8 +290,25 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 /* The text of a leaf; one reference. */
 int render_leaf(struct tree *t, struct unit *u, struct leaf *l, struct cached **out, struct err *e);
 const struct buf *rendered_text(const struct cached *c);
+/* Of a PNG: what shows through it. */
+enum geo_alpha rendered_alpha(const struct cached *c);
+/* The size that the text of a leaf has: of one that can be measured, without making it. */
+int measure_leaf(struct tree *t, struct unit *u, struct leaf *l, uint64_t *size, struct err *e);
 /* Source of a leaf that shows bytes of the archive; one reference. -ENOENT: it is a rendered one. */
 int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e);
+
+/* The picture of that number in textures/; NULL: it is not there. */
+struct leaf *picture_leaf(const struct unit *u, int32_t image);
+/* Materials of a mesh's parts, with the pictures that textures/ shows; of parts that have faces, the others' stay
+ * nameless. whole: as model.mtl names pictures. */
+int part_materials(const struct unit *u, struct object *o, const struct geo_mesh *m, bool whole, struct arena *a,
+		   struct geo_material **out, struct err *e);
+/* The bytes of a unit are damaged in mesh `mesh`: that goes into errors.txt, once. */
+void note_mesh(struct tree *t, struct unit *u, uint32_t mesh, const char *text);
+
+/* glb.c */
+/* model.glb; out NULL: only its size. */
+int glb_render(struct tree *t, struct unit *u, struct object *o, struct buf *out, uint64_t *size, struct err *e);
 
 /* Decodes, once, all that a filled unit shows, so that its notes are complete: for who asks for them by name. */
 void unit_check(struct tree *t, struct unit *u);
