@@ -208,6 +208,9 @@ int mod3_mesh_sound(const struct object *o, uint32_t mesh, struct err *e);
 int mod3_geometry(struct object *o, uint32_t mesh, struct mod3_window *win, struct geo_mesh *out, struct arena *a,
 		  struct err *e);
 int mod3_verify(struct object *o, struct err *e);
+/* The same with all that an OBJ cannot say; and the bones. */
+int mod3_mesh_full(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
+int mod3_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e);
 /* A stored normal with length 1; 0 stays 0. */
 void mod3_normal(const uint8_t *stored, float out[3]);
 

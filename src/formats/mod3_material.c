@@ -178,6 +178,8 @@ int mod3_material(struct object *o, uint32_t i, struct geo_material *out, struct
 	out->name = arena_printf(a, "%s", m->material[i]);
 	out->image = -1;
 	out->head = "";                        /* a MOD3 knows no colours */
+	for (unsigned k = 0; k < 4; k++)
+		out->colour[k] = 1;
 	found = mod3_library_material(m, i, &number);
 	for (uint32_t k = found ? found->n : 0; k-- > 0;) {
 		const struct mrl3_map *map = &m->library->map[found->first + k];
