@@ -27,7 +27,7 @@ extern const char jom_tag_names[JOM_TAGS][5];
 
 /* Bits of jom_material.flags. */
 enum jom_flag {
-	JOM_SORT_MIN = 1u << 1, JOM_SORT_MAX = 1u << 2, JOM_GOURAUD = 1u << 3, JOM_FLIP_H = 1u << 7,
+	JOM_DUAL_PLANE = 1u << 0, JOM_SORT_MIN = 1u << 1, JOM_SORT_MAX = 1u << 2, JOM_GOURAUD = 1u << 3, JOM_HALF_TRANSPARENT = 1u << 4, JOM_FLIP_H = 1u << 7,
 	JOM_FLIP_V = 1u << 8, JOM_END_CODES = 1u << 9, JOM_SUBDIVISION = 1u << 11, JOM_SUBDIVISION_NEAR = 1u << 12
 };
 
@@ -107,6 +107,7 @@ struct jom_texture {
 struct jom_mesh {
 	uint32_t group;                        /* GEO_NONE: none */
 	bool whole;                            /* all points and polygons */
+	int32_t bone;                          /* the first that has the group; -1 */
 };
 
 struct jom_model {
@@ -207,6 +208,9 @@ int jom_image(struct object *o, uint32_t i, struct geo_image *out, struct arena 
 /* ---- geometry; jom_mesh.c ---- */
 
 int jom_mesh(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
+/* The same with bones as joints, and texture coordinates for triangles too; and the bones. */
+int jom_mesh_full(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
+int jom_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e);
 int jom_form(struct object *o, uint32_t mesh, struct geo_form *out, struct arena *a, struct err *e);
 int jom_material(struct object *o, uint32_t i, struct geo_material *out, struct arena *a, struct err *e);
 

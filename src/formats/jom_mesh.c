@@ -414,6 +414,10 @@ int jom_material(struct object *o, uint32_t i, struct geo_material *out, struct 
 		out->colour[c] = c < 3 ? (float)mat.colour[c] / 255 : 1;
 	if (mat.texture >= 0 && (uint32_t)mat.texture < m->table[JOM_TEXT].n)
 		out->image = mat.texture;
+	out->bare_colour = true;
+	out->both_sides = mat.flags & JOM_DUAL_PLANE;
+	if (mat.flags & JOM_HALF_TRANSPARENT)
+		out->colour[3] = 0.5f;
 	buf_str(&text, "Kd");
 	for (unsigned c = 0; c < 3; c++)
 		put_channel(&text, mat.colour[c]);

@@ -252,11 +252,17 @@ static int find_meshes(struct object *o, struct jom_model *m, struct arena *a, s
 	if (!m->meshes || !all_grouped(m, a, &all))
 		return err_nomem(e);
 	for (uint32_t g = 0; g < ngroups; g++)
-		m->meshes[g] = (struct jom_mesh){ .group = g };
+		m->meshes[g] = (struct jom_mesh){ .group = g, .bone = -1 };
+	for (uint32_t i = m->nbones; i-- > 0;) {
+		uint16_t group = be_u16(jom_row(m, JOM_BONE, i) + 16);
+
+		if (group < ngroups)
+			m->meshes[group].bone = (int32_t)i;
+	}
 	m->nmeshes = ngroups;
 	/* A model without polygons and groups still has its points. */
 	if (!all || !ngroups)
-		m->meshes[m->nmeshes++] = (struct jom_mesh){ GEO_NONE, !m->table[JOM_GRUP].there || !m->npolygons };
+		m->meshes[m->nmeshes++] = (struct jom_mesh){ GEO_NONE, !m->table[JOM_GRUP].there || !m->npolygons, -1 };
 	return 0;
 }
 
