@@ -205,6 +205,7 @@ static int pmo_material(struct object *o, uint32_t i, struct geo_material *out, 
 	for (unsigned k = 0; k < 4; k++)
 		out->colour[k] = (float)(m.colour[k] / 255.0);
 	out->image = m.texture == 0xff ? -1 : m.texture;
+	out->both_sides = true;                /* nothing is culled */
 	return out->name ? 0 : err_nomem(e);
 }
 
@@ -300,9 +301,16 @@ static int pmo_mesh(struct object *o, uint32_t mesh, struct geo_mesh *out, struc
 	return rc ? rc : pmo_mesh_geometry(o, mesh, out, a, e);
 }
 
+static int pmo_mesh_full(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e)
+{
+	int rc = pmo_mesh_sound(o, mesh, e);
+
+	return rc ? rc : pmo_full_geometry(o, mesh, out, a, e);
+}
+
 static const struct model_ops model = {
 	.open = pmo_open, .count = pmo_count, .locate = pmo_locate, .doc = pmo_doc, .skinned = pmo_skinned,
-	.mesh = pmo_mesh, .material = pmo_material, .verify = pmo_verify,
+	.mesh = pmo_mesh, .mesh_full = pmo_mesh_full, .material = pmo_material, .verify = pmo_verify,
 	.doc_tree = pmo_doc_tree, .doc_put = pmo_doc_put, .mesh_put = pmo_mesh_put, .weights_put = pmo_weights_put,
 	.check = pmo_check,
 };

@@ -134,6 +134,9 @@ struct pmo_scan {
  * than a mesh may have. */
 int pmo_group_scan(const struct pmo *p, uint32_t g, uint32_t base, struct buf *faces, struct pmo_window *win,
 		   struct pmo_scan *out, struct err *e);
+/* The same; nops: hidden triangles too. */
+int pmo_group_scan_all(const struct pmo *p, uint32_t g, uint32_t base, bool nops, struct buf *faces,
+		       struct pmo_window *win, struct pmo_scan *out, struct err *e);
 
 /* ---- the rest --------------------------------------------------------------------------------------------------- */
 
@@ -149,6 +152,8 @@ int32_t pmo_material_index(const struct pmo *p, const struct pmo_mesh *m, const 
  * leaves it as it is and counts as 1. */
 double pmo_normal(const struct ge_field *f, const uint8_t *vertex, float out[3]);
 int pmo_mesh_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
+/* The same with the faces that are hidden. */
+int pmo_full_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
 int pmo_verify(struct object *o, struct err *e);
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ struct builder {
 	struct piece *piece;                   /* mesh->group_count */
 	uint32_t nuvs, nnormals, ncolours, ninfluences;
 	const float *scale;
+	bool hidden;                           /* with hidden faces */
 	float *uv, *normal, *colour;
 };
 
@@ -40,7 +41,8 @@ static int scan_groups(struct builder *b, struct buf *faces, struct pmo_window *
 	for (uint32_t k = 0; k < m->group_count; k++) {
 		struct piece *x = &b->piece[k];
 		const struct ge_vertex *v = &x->scan.vertex;
-		int rc = pmo_group_scan(b->p, m->first_group + k, out->nvertices, faces, win, &x->scan, e);
+		int rc = pmo_group_scan_all(b->p, m->first_group + k, out->nvertices, b->hidden, faces, win, &x->scan,
+					    e);
 		uint32_t n = x->scan.vertices;
 
 		if (rc)
@@ -218,6 +220,7 @@ static void put_parts(struct builder *b)
 			.material = pmo_material_index(b->p, b->mesh, &b->p->group[b->mesh->first_group + k]),
 			.first_face = b->piece[k].first_face,
 			.nfaces = b->piece[k].scan.faces,
+			.hidden = b->p->group[b->mesh->first_group + k].hidden,
 		};
 }
 
@@ -241,10 +244,10 @@ static int build(struct builder *b, struct buf *faces, struct pmo_window *win, s
 	return rc;
 }
 
-int pmo_mesh_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e)
+static int decode(struct object *o, uint32_t mesh, bool hidden, struct geo_mesh *out, struct arena *a, struct err *e)
 {
 	const struct pmo *p = o->priv;
-	struct builder b = { .p = p, .mesh = &p->mesh[mesh], .out = out, .arena = a };
+	struct builder b = { .p = p, .mesh = &p->mesh[mesh], .out = out, .arena = a, .hidden = hidden };
 	struct pmo_window win = { 0 };
 	struct buf faces = { 0 };
 	int rc;
@@ -256,4 +259,14 @@ int pmo_mesh_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, str
 	buf_free(&faces);
 	buf_free(&win.bytes);
 	return rc;
+}
+
+int pmo_mesh_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e)
+{
+	return decode(o, mesh, false, out, a, e);
+}
+
+int pmo_full_geometry(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e)
+{
+	return decode(o, mesh, true, out, a, e);
 }

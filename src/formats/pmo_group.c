@@ -244,8 +244,8 @@ static bool add_faces(const struct ge_prim *prim, const struct corners *c, uint3
 	return true;
 }
 
-int pmo_group_scan(const struct pmo *p, uint32_t g, uint32_t base, struct buf *faces, struct pmo_window *win,
-		   struct pmo_scan *out, struct err *e)
+int pmo_group_scan_all(const struct pmo *p, uint32_t g, uint32_t base, bool nops, struct buf *faces,
+		       struct pmo_window *win, struct pmo_scan *out, struct err *e)
 {
 	const struct pmo_group *group = &p->group[g];
 	struct ge_walk w;
@@ -268,9 +268,15 @@ int pmo_group_scan(const struct pmo *p, uint32_t g, uint32_t base, struct buf *f
 		if (rc)
 			return rc;
 		/* Hidden triangles are counted, so that hiding changes nothing else in the view, but not drawn. */
-		if ((!prim.nop || !faces) && !add_faces(&prim, &c, base, faces, &out->faces))
+		if ((!prim.nop || nops || !faces) && !add_faces(&prim, &c, base, faces, &out->faces))
 			return err_nomem(e);
 	}
 	out->vertex = w.vertex;
 	return rc;
+}
+
+int pmo_group_scan(const struct pmo *p, uint32_t g, uint32_t base, struct buf *faces, struct pmo_window *win,
+		   struct pmo_scan *out, struct err *e)
+{
+	return pmo_group_scan_all(p, g, base, false, faces, win, out, e);
 }

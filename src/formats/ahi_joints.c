@@ -1,0 +1,75 @@
+/* Bones of a skeleton as they are at rest (spec/mhp.md 5.1, 5.5, 5.6): a bone's place is its parent's and its offset.
+ * Its scale is no part of that, nor are the angles of next to nothing that bones of armour have. */
+#include <math.h>
+#include <string.h>
+
+#include "ahi.h"
+#include "names.h"
+
+#define NOISE 1e-5                             /* radians */
+
+struct gathering {
+	const struct record *record;
+	struct geo_joint *joint;
+	struct stored_name *name;
+	uint8_t (*text)[AHI_NAME_SIZE];
+};
+
+/* Around x, then y, then z. */
+static void turn(const float angle[3], float out[4])
+{
+	double s[3], c[3];
+	bool any = false;
+
+	for (unsigned k = 0; k < 3; k++) {
+		any |= isfinite(angle[k]) && fabs((double)angle[k]) > NOISE;
+		s[k] = sin((double)angle[k] / 2);
+		c[k] = cos((double)angle[k] / 2);
+	}
+	if (!any)
+		return;
+	out[0] = (float)(s[0] * c[1] * c[2] - c[0] * s[1] * s[2]);
+	out[1] = (float)(c[0] * s[1] * c[2] + s[0] * c[1] * s[2]);
+	out[2] = (float)(c[0] * c[1] * s[2] - s[0] * s[1] * c[2]);
+	out[3] = (float)(c[0] * c[1] * c[2] + s[0] * s[1] * s[2]);
+}
+
+static int gather(void *ctx, uint32_t i, const uint8_t *raw, struct source *src, uint64_t at)
+{
+	struct gathering *g = ctx;
+	struct geo_joint *j = &g->joint[i];
+	struct ahi_bone b = { 0 };
+
+	(void)src;
+	(void)at;
+	rec_decode(g->record, false, raw, &b);
+	geo_joint_reset(j);
+	for (unsigned k = 0; k < 3; k++)
+		j->move[k] = b.offset[k];
+	turn(b.rotation, j->turn);
+	j->parent = b.parent;
+	memcpy(g->text[i], b.name, sizeof b.name);
+	g->name[i] = (struct stored_name){ g->text[i], strnlen(b.name, sizeof b.name) };
+	return 0;
+}
+
+int ahi_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e)
+{
+	uint32_t n = ((const struct ahi_skeleton *)o->priv)->nbones;
+	struct gathering g = { .record = o->variant->sections[1].record };
+	const char **names = arena_alloc(a, (size_t)n + 1, sizeof *names);
+	int rc;
+
+	g.joint = arena_alloc(a, (size_t)n + 1, sizeof *g.joint);
+	g.name = arena_alloc(a, (size_t)n + 1, sizeof *g.name);
+	g.text = arena_alloc(a, (size_t)n + 1, sizeof *g.text);
+	if (!names || !g.joint || !g.name || !g.text)
+		return err_nomem(e);
+	rc = n ? object_section_records(o, 1, gather, &g, e) : 0;
+	/* Bones of the older game store none, and become bone_0, bone_1, ... */
+	rc = rc ? rc : names_safe(g.name, n, "bone", names, a, e);
+	for (uint32_t i = 0; i < n && !rc; i++)
+		g.joint[i].name = names[i];
+	*out = (struct geo_skeleton){ rc ? 0 : n, g.joint };
+	return rc;
+}
