@@ -109,6 +109,79 @@ static void one_fault(struct buf *b, unsigned part, uint32_t index, uint32_t bon
 	close_opened(&s);
 }
 
+/* ---- bones at rest ---- */
+
+static void get_bones(struct opened *s, struct geo_skeleton *out, struct arena *a)
+{
+	struct err e = { 0 };
+
+	*out = (struct geo_skeleton){ 0 };
+	if (fmt_ahi.model->skeleton(s->o, out, a, &e) || geo_settle(out, a, &e))
+		fail_msg("%s", e.text);
+}
+
+/* Places are sums of offsets; a scale and an angle of 1e-7 change nothing. A repeated name gets a number. */
+static void test_rest(void **state)
+{
+	struct buf b = build(false, 1, 4);
+	struct opened s;
+	struct geo_skeleton v;
+	struct arena a = { 0 };
+	const float want[16] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, -(22.75f - 14.5f), 22.75f - 14.5f, 0, 1 };
+
+	(void)state;
+	put_le32(b.p + BONE_MHP3RD(1) + 0x3c, f32_bits(-14.5f));
+	put_le32(b.p + BONE_MHP3RD(1) + 0x40, f32_bits(14.5f));
+	put_le32(b.p + BONE_MHP3RD(2) + 0x3c, f32_bits(22.75f));
+	put_le32(b.p + BONE_MHP3RD(2) + 0x40, f32_bits(-22.75f));
+	memcpy(b.p + BONE_MHP3RD(2) + 0x54, "COG\0\0\0\0", 8);
+	s = open_buf(&fmt_ahi, &b);
+	get_bones(&s, &v, &a);
+	assert_int_equal(v.n, 4);
+	assert_string_equal(v.joint[0].name, "NULL");
+	assert_string_equal(v.joint[1].name, "COG");
+	assert_string_equal(v.joint[2].name, "COG~2");
+	assert_string_equal(v.joint[3].name, "WP__1_");
+	assert_int_equal(v.joint[2].parent, 1);
+	assert_memory_equal(v.joint[2].inverse, want, sizeof want);
+	assert_true(v.joint[1].scale[0] == 1 && v.joint[1].turn[3] == 1 && v.joint[1].turn[0] == 0);
+	arena_free(&a);
+	close_opened(&s);
+}
+
+/* A quarter turn around z of the root takes its child from x to y; x is turned before z. */
+static void test_turned(void **state)
+{
+	struct buf b = build(true, 1, 2);
+	struct opened s;
+	struct geo_skeleton v;
+	struct arena a = { 0 };
+	const float half = 0.70710678f, angle = 1.57079633f;
+
+	(void)state;
+	put_le32(b.p + BONE_MHFU(0) + 0x34, f32_bits(angle));
+	put_le32(b.p + BONE_MHFU(1) + 0x3c, f32_bits(10));
+	put_le32(b.p + BONE_MHFU(1) + 0x40, 0);
+	put_le32(b.p + BONE_MHFU(1) + 0x2c, f32_bits(angle));
+	put_le32(b.p + BONE_MHFU(1) + 0x34, f32_bits(angle));
+	s = open_buf(&fmt_ahi, &b);
+	get_bones(&s, &v, &a);
+	assert_string_equal(v.joint[1].name, "bone_1");
+	assert_float_equal(v.joint[0].turn[2], half, 1e-6);
+	assert_float_equal(v.joint[0].turn[3], half, 1e-6);
+	/* z after x: half and half of both, and y too. */
+	for (unsigned k = 0; k < 4; k++)
+		assert_float_equal(v.joint[1].turn[k], 0.5f, 1e-6);
+	/* Its place is 0 10 0; by the root and its own turns its axes are -x, z, y. */
+	assert_float_equal(v.joint[1].inverse[4 * 1 + 0], 0, 1e-6);
+	assert_float_equal(v.joint[1].inverse[0], -1, 1e-6);
+	assert_float_equal(v.joint[1].inverse[4 * 2 + 1], 1, 1e-6);
+	assert_float_equal(v.joint[1].inverse[4 * 1 + 2], 1, 1e-6);
+	assert_float_equal(v.joint[1].inverse[12 + 2], -10, 1e-5);
+	arena_free(&a);
+	close_opened(&s);
+}
+
 /* ---- documents ---- */
 
 static void test_mhfu(void **state)
@@ -358,6 +431,8 @@ static void test_any_byte_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_turned),
 		cmocka_unit_test(test_mhfu), cmocka_unit_test(test_mhp3rd), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_no_bones), cmocka_unit_test(test_damaged_header),
 		cmocka_unit_test(test_lost_bones), cmocka_unit_test(test_wrong_links),

@@ -670,10 +670,76 @@ static void test_too_many_chunks(void **state)
 	refused(&k, "more than 65536 of them");
 }
 
+/* ---- bones ---- */
+
+static void turned_by(struct object *o, struct geo_skeleton *v, struct arena *a)
+{
+	struct err e = { 0 };
+
+	assert_int_equal(fmt_jom.model->skeleton(o, v, a, &e), 0);
+	assert_int_equal(geo_settle(v, a, &e), 0);
+}
+
+/* Pivots 0, 1 and 2 downwards, each on the one before. */
+static void test_bones_of_hut(void **state)
+{
+	struct opened k = open_built(build_jom_hut);
+	const float want[16] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 2, 0, 1 };
+	struct geo_skeleton v = { 0 };
+	struct arena a = { 0 };
+
+	(void)state;
+	turned_by(k.o, &v, &a);
+	assert_int_equal(v.n, 3);
+	assert_string_equal(v.joint[2].name, "hand");
+	assert_int_equal(v.joint[0].parent, -1);
+	assert_int_equal(v.joint[2].parent, 1);
+	assert_true(v.joint[2].move[1] == -1 && v.joint[2].move[0] == 0 && v.joint[2].move[2] == 0);
+	assert_memory_equal(v.joint[2].inverse, want, sizeof want);
+	arena_free(&a);
+	close_opened(&k);
+}
+
+/* Group 1 hangs on bone 1, what is in no group on none. A triangle ends between the corners that are one. */
+static void test_full_mesh_of_hut(void **state)
+{
+	struct opened k = open_built(build_jom_hut);
+	struct geo_mesh m = { 0 };
+	struct arena a = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(fmt_jom.model->mesh_full(k.o, 1, &m, &a, &e), 0);
+	assert_int_equal(m.nfaces, 1);
+	for (uint32_t i = 0; i < m.nvertices; i++) {
+		assert_int_equal(m.ninfluences[i], 1);
+		assert_int_equal(m.joint[m.first_influence[i]], 1);
+		assert_true(m.weight[m.first_influence[i]] == 1);
+	}
+	assert_int_equal(m.streams[0].attr, GEO_UV);
+	assert_int_equal(m.streams[0].count, 8);
+	/* A, then C, which is D too, then B. */
+	assert_int_equal(m.streams[0].corner[0], 0);
+	assert_int_equal(m.streams[0].corner[1], 6);
+	assert_int_equal(m.streams[0].corner[2], 1);
+	assert_int_equal(m.streams[0].fixed[2 * 6], ONE / 2);
+	assert_int_equal(m.streams[0].fixed[2 * 6 + 1], ONE);
+	assert_int_equal(fmt_jom.model->mesh_full(k.o, 2, &m, &a, &e), 0);
+	assert_null(m.joint);
+	assert_int_equal(fmt_jom.model->mesh_full(k.o, 0, &m, &a, &e), 0);
+	assert_int_equal(m.joint[0], 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(m.streams[0].corner[i], i ? 4 - i : 0);
+	arena_free(&a);
+	close_opened(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_worked_example),
+		cmocka_unit_test(test_bones_of_hut),
+		cmocka_unit_test(test_full_mesh_of_hut),
 		cmocka_unit_test(test_smallest),
 		cmocka_unit_test(test_header_of_hut),
 		cmocka_unit_test(test_materials_of_hut),

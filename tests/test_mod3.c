@@ -749,9 +749,83 @@ static void test_probe(void **state)
 	buf_free(&b);
 }
 
+/* ---- what no OBJ says ---- */
+
+static const struct geo_stream *stream(const struct geo_mesh *g, unsigned attr, unsigned set)
+{
+	for (unsigned i = 0; i < g->nstreams; i++)
+		if (g->streams[i].attr == attr && g->streams[i].set == set)
+			return &g->streams[i];
+	return NULL;
+}
+
+static void test_full_mesh(void **state)
+{
+	struct build_mod3 b;
+	struct buf file = { 0 };
+	struct opened k;
+	struct arena a = { 0 };
+	struct geo_mesh g;
+	struct err e = { 0 };
+
+	(void)state;
+	build_all_types(&b, &file);
+	set16(&file, b.at_meshes + 80 * 5 + 0x0c, 0);          /* switched off */
+	k = open_buf(&fmt_mod3, &file);
+	for (unsigned i = 0; i < BUILD_TYPES; i++) {
+		assert_int_equal(fmt_mod3.model->mesh_full(k.o, i, &g, &a, &e), 0);
+		assert_int_equal(g.parts[0].hidden, i == 5);
+		for (unsigned set = 0; set < 4; set++) {
+			const struct geo_stream *s = stream(&g, GEO_UV, set);
+
+			assert_int_equal(s != NULL, set < build_types[i].uvs);
+			if (s)
+				FLOATS(s->v + 2 * 3, (3 + (float)set) / 8, 0.25f);
+		}
+		FLOATS(stream(&g, GEO_TANGENT, 0)->v + 4 * 3, 1, 0, 0, 1);
+		FLOATS(stream(&g, GEO_NORMAL, 0)->v + 3 * 3, 0, 0, 1);
+		assert_int_equal(stream(&g, GEO_COLOUR, 0) != NULL, build_types[i].colour);
+		if (build_types[i].colour)
+			FLOATS(stream(&g, GEO_COLOUR, 0)->v + 4 * 3, (float)(13 / 255.0), (float)(20 / 255.0),
+			       (float)(30 / 255.0), (float)(40 / 255.0));
+		assert_int_equal(g.weight_unit, build_types[i].weights ? 1023 : 0);
+	}
+	arena_free(&a);
+	close_opened(&k);
+}
+
+/* The second bone's stored inverse matrix says something else than its place, and stays. */
+static void test_skeleton(void **state)
+{
+	struct build_mod3 b;
+	struct buf file = { 0 };
+	struct opened k;
+	struct arena a = { 0 };
+	struct geo_skeleton v = { 0 };
+	struct err e = { 0 };
+
+	(void)state;
+	build_all_types(&b, &file);
+	set32(&file, b.at_inverse + 64 + 12 * 4, f32_bits(99));
+	k = open_buf(&fmt_mod3, &file);
+	assert_int_equal(fmt_mod3.model->skeleton(k.o, &v, &a, &e), 0);
+	assert_int_equal(geo_settle(&v, &a, &e), 0);
+	assert_int_equal(v.n, 3);
+	assert_string_equal(v.joint[2].name, "bone_2");
+	assert_int_equal(v.joint[0].parent, -1);
+	assert_int_equal(v.joint[2].parent, 1);
+	FLOATS(v.joint[1].move, 3, 0, 4);
+	FLOATS(v.joint[2].turn, 0, 0, 0, 1);
+	FLOATS(v.joint[2].inverse, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, -3, -7, -4, 1);
+	FLOATS(v.joint[1].inverse, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 99, -8, -4, 1);
+	arena_free(&a);
+	close_opened(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_mesh), cmocka_unit_test(test_skeleton),
 		cmocka_unit_test(test_all_types), cmocka_unit_test(test_vertices), cmocka_unit_test(test_documents),
 		cmocka_unit_test(test_odd_records), cmocka_unit_test(test_opaque), cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_empty_and_shared), cmocka_unit_test(test_weights),

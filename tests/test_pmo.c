@@ -295,6 +295,10 @@ static void hidden_meshes(void **state)
 	assert_string_equal(visible_line(&m, text, sizeof text),
 			    "false\ngroups:\n- material: 0\n  palette: []\n  vertex_type: 0x000080  # derived\n"
 			    "  vertices: 7  # derived\n  triangles: 3  # derived\n");
+	assert_int_equal(fmt_pmo.model->mesh_full(m.o, 0, &g, &m.arena, NULL), 0);
+	assert_int_equal(g.nparts, 1);
+	assert_true(g.parts[0].hidden);
+	FACES(&g, { 0, 1, 2 }, { 1, 3, 2 }, { 4, 6, 5 });     /* the last one is reversed */
 	model_close(&m);
 
 	model_draw(&m, indices, sizeof indices, plain + 2);  /* three of the indices */

@@ -148,7 +148,8 @@ def listing(t):
 
 def order(t):
     """Inside a model the order of the contract's table, numbers ascending."""
-    known = ['header.yaml', 'materials.yaml', 'meshes', 'skeleton.yaml', 'textures', 'animations', 'raw', 'errors.txt']
+    known = ['header.yaml', 'materials.yaml', 'meshes', 'skeleton.yaml', 'textures', 'animations', 'model.glb', 'raw',
+             'errors.txt']
     parts = {'pmo': ['header', 'meshes', 'groups', 'remap', 'palette', 'materials', 'geometry'], 'tmh': ['header'],
              'ahi': ['header'], 'anm': ['header']}
     bad, models = [], 0
@@ -383,8 +384,9 @@ def alone(t):
             if kind == 'pmo':
                 drop = ('skeleton.yaml', 'textures', 'animations')
                 bad += [x for x in have if x.split('/')[0] in drop]
-                have = {x: v for x, v in have.items() if not x.endswith('.mtl')}
-                expected = {x: v for x, v in expected.items() if x.split('/')[0] not in drop and not x.endswith('.mtl')}
+                have = {x: v for x, v in have.items() if not x.endswith(('.mtl', 'model.glb'))}
+                expected = {x: v for x, v in expected.items()
+                            if x.split('/')[0] not in drop and not x.endswith(('.mtl', 'model.glb'))}
             bad += [f'{top}: {d}' for d in lib.differences(have, expected)]
             r = run('verify', source)
             bad += [f'{top}: verify: {r.stderr}'] if r.returncode else []

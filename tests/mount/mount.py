@@ -85,7 +85,7 @@ def sizes(t):
                 odd += unless(stat.S_ISDIR(st.st_mode) and st.st_mode & 0o777 == 0o755 and st.st_nlink >= 2,
                               f'{p}: {st}')
             else:
-                mode = 0o444 if p.endswith('.mtl') else 0o644
+                mode = 0o444 if p.endswith(('.mtl', '.glb')) else 0o644
                 odd += unless(stat.S_ISREG(st.st_mode) and st.st_mode & 0o777 == mode and st.st_nlink == 1,
                               f'{p}: {st}')
                 odd += unless(st.st_size <= st.st_blocks * 512 < st.st_size + 4096,
@@ -208,7 +208,7 @@ def lazy(t):
         for _ in range(3):
             lib.other('ls', '-lR', m.point)
             lib.snapshot(m.point)
-    texts = [p for p in lib.files(t.tree) if p.endswith(('.yaml', '.obj', '.mtl', '.png'))]
+    texts = [p for p in lib.files(t.tree) if p.endswith(('.yaml', '.obj', '.mtl', '.png', '.glb'))]
     t.ok(0 < m.rendered() <= len(texts), 'every text is made once, a companion\'s for both directories',
          (m.rendered(), len(texts)))
 
