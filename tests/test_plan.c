@@ -421,13 +421,35 @@ static void test_clear(void **unused)
 	end(&f);
 }
 
+/* Only runs of bytes that differ become writes, across pieces too. */
+static void test_patch(void **unused)
+{
+	static uint8_t want[9000];
+	struct fixture f;
+	struct err e;
+
+	(void)unused;
+	start(&f);
+	memcpy(want, flat, sizeof want);
+	assert_int_equal(src_patch(f.overlay, want, sizeof want, 0, "thing", &e), 0);
+	assert_int_equal(f.plan.n, 0);
+	for (unsigned i = 0; i < 3; i++)
+		flat[4095 + i] = want[4095 + i] ^= 0xff;
+	flat[8999] = want[8999] ^= 1;
+	assert_int_equal(src_patch(f.overlay, want + 100, sizeof want - 100, 100, "thing", &e), 0);
+	assert_int_equal(f.plan.bytes, 4);
+	check(&f.plan);
+	assert_int_equal(src_patch(f.overlay, want, 2, SIZE - 1, "thing", &e), -EBADMSG);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plan), cmocka_unit_test(test_joined), cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_chains), cmocka_unit_test(test_one_byte), cmocka_unit_test(test_coded),
-		cmocka_unit_test(test_pieces), cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_pieces), cmocka_unit_test(test_clear), cmocka_unit_test(test_patch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,11 +343,17 @@ static void test_our_own(void **state)
 static void test_wrong_size(void **state)
 {
 	struct buf png = make((struct kind){ GREY, 8, false }, 500, 500, NULL);
+	uint32_t w, h;
 	struct got g;
 
 	(void)state;
 	assert_int_equal(try_png(&g, png.p, png.len, 512, 512), -EINVAL);
 	assert_string_equal(g.e.text, "512x512 needed, got 500x500");
+	assert_int_equal(png_size(png.p, png.len, &w, &h, &g.e), 0);
+	assert_int_equal(w, 500);
+	assert_int_equal(h, 500);
+	assert_int_equal(png_size(png.p, 20, &w, &h, &g.e), -EINVAL);
+	assert_int_equal(png_size((const uint8_t *)"no picture", 10, &w, &h, &g.e), -EINVAL);
 	assert_int_equal(g.a.used, 0);
 	assert_int_equal(try_png(&g, png.p, png.len, 500, 499), -EINVAL);
 	assert_string_equal(g.e.text, "500x499 needed, got 500x500");

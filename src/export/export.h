@@ -61,8 +61,8 @@ int yedit_apply(struct object *o, unsigned kind, uint32_t index, struct ynode *r
  * one. */
 int yedit_refuse(const struct yedit_rest *rest, struct err *e);
 
-/* OBJ of mesh `number`, or MESH_WHOLE: the object `mesh_NUMBER`, or what `form` says (see views.md 4). form may be NULL.
- */
+/* OBJ of mesh `number`, or MESH_WHOLE: the object `mesh_NUMBER`, or what `form`, which may be NULL, says (see views.md
+ * 4). */
 int obj_read(const uint8_t *text, size_t n, uint32_t number, const struct geo_form *form, struct geo_put *out,
 	     struct arena *a, const struct reader_log *log, struct err *e);
 /* meshes/N.weights.yaml. */
