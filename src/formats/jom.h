@@ -55,6 +55,7 @@ struct jom_animation {
 	uint32_t offset;                       /* of the first key, from the start of the chunk's data */
 };
 
+#define JOM_ANIMATION_SIZE 28u                 /* of a record of ANIM, before the keys of all */
 #define JOM_IMAGE_SIZE 24u                     /* of a record of TIMG, before its pixels */
 #define JOM_PALETTE_SIZE 32u                   /* 16 rgb555, before the pixels of a lut16 */
 enum { JOM_RGB555, JOM_LUT16 };                /* jom_image.format */
@@ -217,8 +218,12 @@ int jom_material(struct object *o, uint32_t i, struct geo_material *out, struct 
 /* ---- documents, editing, verify ---- */
 
 int jom_doc(struct object *o, unsigned kind, uint32_t index, struct doc *d, struct err *e);
+int jom_doc_tree(struct object *o, unsigned kind, uint32_t index, struct ynode *root, struct err *e);
 int jom_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
 		unsigned n, struct err *e);
+int jom_mesh_put(struct object *o, uint32_t mesh, const struct geo_put *put, struct err *e);
+int jom_image_put(struct object *o, uint32_t i, const struct geo_image *img, struct err *e);
+int jom_image_fits(struct object *o, uint32_t i, uint32_t w, uint32_t h, struct err *e);
 int jom_check(struct object *o, struct err *e);
 int jom_verify(struct object *o, struct err *e);
 enum { JOM_DOC_MATERIALS = DOC_OWN };          /* format->own[0] */

@@ -313,7 +313,7 @@ int jom_form(struct object *o, uint32_t mesh, struct geo_form *out, struct arena
 	(void)a;
 	(void)e;
 	*out = (struct geo_form){
-		.quads = true, .named = true, .object = group == GEO_NONE ? NULL : m->group_names[group],
+		.quads = true, .named = true, .exact = true, .object = group == GEO_NONE ? NULL : m->group_names[group],
 		.holds = "JOM holds triangles and quads",
 	};
 	return 0;
