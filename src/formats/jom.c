@@ -101,7 +101,7 @@ static const struct model_ops ops = {
 	.mesh_full = jom_mesh_full, .skeleton = jom_skeleton,
 	.form = jom_form, .material = jom_material, .image = jom_image, .has = has, .part_name = part_name,
 	.verify = jom_verify, .doc_put = jom_doc_put, .mesh_put = jom_mesh_put,
-	.check = jom_check,
+	.image_put = jom_image_put, .image_fits = jom_image_fits, .check = jom_check,
 };
 
 const struct format fmt_jom = {

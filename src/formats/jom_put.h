@@ -139,4 +139,14 @@ int jom_put_normals(struct jom_geometry *g, const struct jom_text *text, struct 
 /* Whether a vn of the text leaves a stored normal as it is: another program's may be 1 degree off. */
 bool jom_normal_stays(const struct jom_text *text, uint32_t normal, const int32_t stored[3]);
 
+/* ---- pictures: jom_imageput.c, jom_lutput.c ---------------------------------------------------------------------- */
+
+/* RGBA as an rgb555 word. A half transparent pixel is a visible one or none, but where the word that was there is that
+ * of a colour without the bit of visible ones. */
+uint16_t jom_word_of(const uint8_t c[4], uint16_t was);
+/* A picture of 16 colours over texture i; raw: its words and pixels. EINVAL: "17 colours, the table holds 15". Adds to
+ * *lost how many pixels are shown otherwise than they were given. */
+int jom_lut_put(const struct jom_model *m, uint32_t i, const struct geo_image *img, uint8_t *raw, uint32_t *lost,
+		struct err *e);
+
 #endif
