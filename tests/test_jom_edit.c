@@ -114,7 +114,7 @@ static void test_materials(void **state)
 	refuses(DOC_OWN, 0, "- name: \"sixteen bytes 16\"\n- {}\n", EINVAL, "name: 16 bytes, at most 15");
 	refuses(DOC_OWN, 0, "- flags: [sort_mid]\n- {}\n", EINVAL, "nearest is sort_min");
 	refuses(DOC_OWN, 0, "- shine: 256\n- {}\n", EINVAL, "shine: 256 is outside 0..255");
-	refuses(DOC_OWN, 0, "- {}\n", EINVAL, "1 item found, expected 2");
+	refuses(DOC_OWN, 0, "- {}\n", EINVAL, "material 1 is used by 1 polygons");
 }
 
 /* A number that leads nowhere passes as a value, but makes the model one that check() refuses. */

@@ -1,6 +1,6 @@
 /* What is written to the documents of a JOM beyond single values: rows of polygons, which need not lie side by side,
- * and names of textures, which stand in two places. */
-#include "jom.h"
+ * names of textures, which stand in two places, and lists of another length. */
+#include "jom_put.h"
 
 #include <errno.h>
 #include <string.h>
@@ -63,6 +63,51 @@ static int take_texture_name(struct object *o, uint32_t i, struct doc_change *c,
 	return rc;
 }
 
+/* ---- lists of another length ---- */
+
+static void take_out(struct ynode *root, const struct ynode *key)
+{
+	struct ynode **at = &root->first;
+
+	while (*at != key)
+		at = &(*at)->next;
+	*at = key->next;
+	root->count--;
+}
+
+/* A text that adds keys, or takes some away, says with its list how many there are: its key_count is of no account. */
+int jom_doc_tree(struct object *o, unsigned kind, uint32_t index, struct ynode *root, struct err *e)
+{
+	const struct ynode *count = root->kind == Y_MAP ? ynode_key(root, "key_count") : NULL, *keys;
+	uint8_t raw[JOM_ANIMATION_SIZE];
+	struct field f;
+	int rc;
+
+	keys = kind == DOC_CLIP && count ? ynode_get(root, "keys") : NULL;
+	if (!keys || keys->kind != Y_LIST || !rec_field(&jom_animation_record, "key_count", &f))
+		return 0;
+	memcpy(raw, jom_row(jom_of(o), JOM_ANIM, index), sizeof raw);
+	if (be_u16(raw + f.at) == keys->count)
+		return 0;
+	rc = ynode_parse(count->value, &f, true, raw, e);
+	if (!rc)
+		take_out(root, count);
+	return rc;
+}
+
+static int take_list(struct object *o, unsigned kind, uint32_t index, struct doc_change *c, struct err *e)
+{
+	c->taken = true;
+	if (kind == JOM_DOC_MATERIALS && !*c->key)
+		return jom_put_materials(o, c->value, e);
+	if (kind == DOC_SKELETON && !strcmp(c->key, "bones"))
+		return jom_put_bones(o, c->value, e);
+	if (kind == DOC_CLIP && !strcmp(c->key, "keys"))
+		return jom_put_keys(o, index, c->value, e);
+	c->taken = false;
+	return 0;
+}
+
 int jom_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
 		unsigned n, struct err *e)
 {
@@ -72,7 +117,9 @@ int jom_doc_put(struct object *o, unsigned kind, uint32_t index, const struct yn
 	for (unsigned k = 0; k < n && !rc; k++) {
 		struct doc_change *c = &change[k];
 
-		if (kind == DOC_MESH && c->kind == CHANGE_ROWS && !c->depth)
+		if (c->kind == CHANGE_LIST && !c->depth)
+			rc = take_list(o, kind, index, c, e);
+		else if (kind == DOC_MESH && c->kind == CHANGE_ROWS && !c->depth)
 			rc = take_rows(o, index, c, e);
 		else if (kind == DOC_IMAGE && c->kind == CHANGE_TEXT && !c->depth && !strcmp(c->key, "name"))
 			rc = take_texture_name(o, index, c, e);

@@ -139,6 +139,24 @@ int jom_put_normals(struct jom_geometry *g, const struct jom_text *text, struct 
 /* Whether a vn of the text leaves a stored normal as it is: another program's may be 1 degree off. */
 bool jom_normal_stays(const struct jom_text *text, uint32_t normal, const int32_t stored[3]);
 
+/* ---- lists of documents: jom_list.c, jom_keys.c ------------------------------------------------------------------ */
+
+/* materials.yaml with more or fewer items: MATL, and numbers in QMAT. */
+int jom_put_materials(struct object *o, const struct ynode *list, struct err *e);
+/* skeleton.yaml likewise: BONE, and every key of ANIM. */
+int jom_put_bones(struct object *o, const struct ynode *list, struct err *e);
+/* Keys of an animation. */
+int jom_put_keys(struct object *o, uint32_t clip, const struct ynode *list, struct err *e);
+
+/* New data of ANIM: each animation has n keys of key_size bytes. EINVAL for animations that share bytes. */
+struct jom_clip { const uint8_t *keys; uint32_t n; };
+int jom_make_animations(const struct jom_model *m, const struct jom_clip *clip, uint32_t key_size, struct buf *out,
+			struct err *e);
+/* Bytes of a key of so many bones. */
+uint32_t jom_key_size(uint32_t nbones);
+/* Keys of a mapping as fields of r, over raw. EINVAL for others, EPERM for derived ones that differ. */
+int jom_take_fields(const struct ynode *map, const struct record *r, uint8_t *raw, struct err *e);
+
 /* ---- pictures: jom_imageput.c, jom_lutput.c ---------------------------------------------------------------------- */
 
 /* RGBA as an rgb555 word. A half transparent pixel is a visible one or none, but where the word that was there is that
