@@ -115,9 +115,13 @@ static inline struct leaf *node_leaf(struct node n)
 
 #define SECOND 1000000000ll                    /* nanoseconds */
 
+/* Files may have times that no number of nanoseconds tells: the nearest one does. */
 static inline int64_t ns_of(const struct timespec *ts)
 {
-	return ts->tv_sec * SECOND + ts->tv_nsec;
+	int64_t ns;
+
+	return __builtin_mul_overflow((int64_t)ts->tv_sec, SECOND, &ns) || __builtin_add_overflow(ns, ts->tv_nsec, &ns) ?
+	       ts->tv_sec < 0 ? INT64_MIN : INT64_MAX : ns;
 }
 
 static inline struct timespec timespec_of(int64_t ns)
