@@ -64,6 +64,12 @@ static int build_points(struct put *x)
 	return 0;
 }
 
+/* Of corner c; a triangle has its last one twice. */
+static uint32_t vertex_of(const struct jom_face *f, unsigned c)
+{
+	return f->corner[c == 3 && f->n == 3 ? 2 : c].v;
+}
+
 /* The stored polygon nearest to a face; NULL: the mesh has none. */
 static const struct jom_polygon *nearest_polygon(struct put *x, const struct jom_face *f)
 {
@@ -74,7 +80,7 @@ static const struct jom_polygon *nearest_polygon(struct put *x, const struct jom
 		double sum = 0;
 
 		for (unsigned c = 0; c < 4; c++)
-			sum += x->text.position[f->corner[c < f->n ? c : f->n - 1u].v][k].v;
+			sum += x->text.position[vertex_of(f, c)][k].v;
 		at[k] = (float)(sum / 4);
 	}
 	spot = near_find(&x->faces, at);
@@ -145,7 +151,7 @@ static int add_points(struct put *x)
 static void points_of(const struct put *x, const struct jom_face *f, uint32_t out[4])
 {
 	for (unsigned c = 0; c < 4; c++)
-		out[c] = x->text.point[f->corner[c < f->n ? c : f->n - 1u].v];
+		out[c] = x->text.point[vertex_of(f, c)];
 }
 
 /* The corner of a polygon that has a point; 4: none. */
