@@ -23,7 +23,8 @@ void jom_polygons(struct buf *b, uint32_t n, const struct jom_poly *v);
 /* MATL of n plain materials: name, white, no texture. */
 void jom_materials(struct buf *b, uint32_t n, const char *const *names);
 
-/* The smallest model: the example of spec/jom.md 13, 172 bytes. */
+/* The smallest model, 172 bytes: the example of spec/jom.md 13 with A and B of its triangle exchanged, so that its
+ * normal has the sign that spec 4.1 does not expect. */
 void build_jom_smallest(struct buf *b);
 /* One of everything: see build_jom.c. */
 void build_jom_hut(struct buf *b);

@@ -132,6 +132,9 @@ struct surroundings {
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 	bool padded;                           /* the object's size may count padding behind it */
+	/* A file that belongs to the object although it lies elsewhere: its source, with one reference, and in *link a
+	 * number by which the tree knows it. ENOENT: there is none. The same file is the same link. */
+	int (*find)(const struct surroundings *, const struct want *, struct source **out, uint32_t *link, struct err *e);
 
 	/* While an edit is made; else NULL. */
 
@@ -144,9 +147,6 @@ struct surroundings {
 	 * back in *out with one reference; writes go on through it. `moved` reads the object's source as it is now,
 	 * with all that was written to it. EPERM unless `grow`. */
 	int (*rebase)(const struct surroundings *, struct source *moved, struct source **out, struct err *e);
-	/* A file that belongs to the object although it lies elsewhere: its source, with one reference, and in *link a
-	 * number by which the tree knows it. ENOENT: there is none. The same file is the same link. */
-	int (*find)(const struct surroundings *, const struct want *, struct source **out, uint32_t *link, struct err *e);
 	/* A line for the log: what had to be guessed or rounded. */
 	void (*say)(const struct surroundings *, const char *text);
 	bool grow;                             /* -o grow: containers may move their own later data */
