@@ -176,12 +176,13 @@ static int describe_image(struct object *o, uint32_t i, struct doc *d)
 					       [JOM_FROM_BIN] = "bin", [JOM_FROM_TGA] = "tga" };
 	const struct jom_model *m = jom_of(o);
 	const struct jom_texture *t = &m->textures[i];
-	const struct jom_picture *p = &m->pictures[i];
 
 	doc_comment(d, "modelfs jom %s texture", o->variant->version);
 	doc_record(d, &jom_text_record, true, jom_row(m, JOM_TEXT, i), o->src, jom_row_at(m, JOM_TEXT, i));
 	doc_text(d, "source", DOC_DERIVED, "%s", sources[t->source]);
 	if (t->source == JOM_FROM_TIMG) {
+		const struct jom_picture *p = &m->pictures[i];
+
 		doc_record(d, &jom_image_record, true, p->raw, o->src, p->at);
 		if (p->h.format == JOM_LUT16)
 			doc_record(d, &jom_palette_record, true, p->raw + JOM_IMAGE_SIZE, o->src,
