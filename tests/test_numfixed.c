@@ -91,8 +91,8 @@ static void test_there_and_back(void **state)
 		assert_int_equal(got, v);
 		assert_true(num_parse_fixed(text, num_fixed(text, v * 45, 13), 13, 45, &got));
 		assert_int_equal(got, v);
-		assert_true(num_parse_fixed(text, num_fixed(text, (int64_t)v << 16 | 0x5555, 16), 16, 1, &got));
-		assert_int_equal(got, (int64_t)v << 16 | 0x5555);
+		assert_true(num_parse_fixed(text, num_fixed(text, (int64_t)v * 65536 + 0x5555, 16), 16, 1, &got));
+		assert_int_equal(got, (int64_t)v * 65536 + 0x5555);
 	}
 }
 

@@ -12,7 +12,7 @@ import sys
 import lib
 from lib import CORPUS, SAMPLES, Mount, module, run
 
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = lib.CORPUS_SEEDS
 ARCHIVES = ('mhp2g', 'mhp3rd', 'mhfu', 'mhf2')
 PARTS = ('pac', 'single')
 MOUNT_EVERY = 12                                   # of the single files; with the first seed all of them

@@ -15,7 +15,7 @@ import sys
 import lib
 from lib import Mount, read, run
 
-SEEDS = (1, 2)
+SEEDS = lib.CORPUS_SEEDS[:2]
 FORMATS = {5121: 'B', 5123: 'H', 5125: 'I', 5126: 'f'}
 SHAPES = {'SCALAR': 1, 'VEC2': 2, 'VEC3': 3, 'VEC4': 4, 'MAT4': 16}
 

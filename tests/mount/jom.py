@@ -10,7 +10,7 @@ import lib
 from lib import Mount, run
 
 HERE = os.path.join(lib.SHARED, 'corpus', 'jom')
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = lib.CORPUS_SEEDS
 TEXTS = ('.yaml', '.obj', '.mtl', '.bin', '.jom')
 
 

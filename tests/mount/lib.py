@@ -30,6 +30,7 @@ SLOW = 20 if 'tsan' in SANITIZERS else 5 if SANITIZERS else 1     # by how much 
 LIMIT = 60 * SLOW                                                   # seconds after which a program counts as hanging
 BLOCK = 2048
 MODELS_PART = '\n# Models in a folder\n'                             # the part that folder_calls.py holds
+CORPUS_SEEDS = [int(x) for x in os.environ.get('MODELFS_CORPUS_SEEDS', '1,2,3,4,5').split(',')]
 PLAIN_PART = '\n# Plain files of a folder\n'                        # the part of docs/calls.md that posix.py holds
 SHOWN = 6                                                           # details printed for one failed check
 

@@ -16,7 +16,7 @@ from lib import SHARED, Skip, read, run
 
 CORPUS = lib.CORPUS = os.path.join(SHARED, 'corpus', 'mod3')
 SAMPLES = os.path.join(SHARED, 'samples', 'mod3')
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = lib.CORPUS_SEEDS
 KINDS = ('mrl3', 'tex')
 
 

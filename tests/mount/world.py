@@ -11,7 +11,7 @@ from lib import Mount, run
 
 HERE = os.path.join(lib.SHARED, 'corpus', 'mod3')
 SAMPLES = os.path.join(lib.SHARED, 'samples', 'mod3')
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = lib.CORPUS_SEEDS
 ARM = 'nativePC/pl/f_equip/pl901_0000/arm/mod/f_arm901_0000'
 
 
