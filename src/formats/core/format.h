@@ -298,19 +298,34 @@ int object_patch(struct object *o, unsigned part, uint64_t at, const void *bytes
 /* ---- containers ------------------------------------------------------------------------------------------------- */
 
 struct entry {
-	uint64_t at, size;                     /* in the container's source */
-	uint32_t key;                          /* of the cipher */
+	uint64_t at, size;                     /* in the container's source; size: of what it holds */
+	union {
+		uint32_t key;                  /* of the cipher */
+		uint32_t stream;               /* packed: bytes of the stream that becomes that */
+	};
 	bool coded;                            /* encrypted with the container's cipher */
+	bool packed;                           /* by the container's packer */
+	bool lost;                             /* its place cannot be: it is shown, and reading it fails */
 };
 
+/* Bytes that an entry takes in its container. */
+static inline uint64_t entry_stored(const struct entry *v)
+{
+	return v->packed ? v->stream : v->size;
+}
+
 struct entries {
-	struct entry *v;                       /* in the object's arena */
+	struct entry *v;                       /* in the object's arena, as the names */
 	uint32_t n;
+	const char **name;                     /* of a container with a separator: as they are stored; else NULL */
 };
 
 struct container_ops {
-	/* Reads the table. Like model_ops.open; a container with an entry that does not lie inside it is damaged. */
+	/* Like model_ops.open: reads the table, sets variant and priv, notes faults. NULL: list() does that. */
+	int (*open)(struct object *, struct err *);
+	/* The entries. A container with one that does not lie inside it is damaged, unless the entry is `lost`. */
 	int (*list)(struct object *, struct entries *out, struct err *);
+	int (*locate)(const struct object *, unsigned section, struct span *out);      /* as of a model */
 	int (*verify)(struct object *, const struct entries *, struct err *);  /* the table, encoded again */
 	/* For `modelfs info`: what there is to say beyond counts. */
 	int (*info)(struct object *, const struct entries *, struct doc *d, struct err *);
@@ -319,6 +334,12 @@ struct container_ops {
 	 * entries where the format has to; writes the table through o->src and brings *v up to date. ENOSPC names the
 	 * bytes missing. */
 	int (*resize)(struct object *, struct entries *v, uint32_t i, uint64_t size, struct err *);
+	/* Gives entry i other contents, in an object opened over an edit of a container that packs its entries. As
+	 * resize(), of the bytes that are stored. */
+	int (*put)(struct object *, struct entries *v, uint32_t i, struct source *now, struct err *);
+	const struct packer *packer;           /* of entries with `packed` */
+	/* Entries have stored names, unique or not, of parts with this between them; 0: they are numbers. */
+	char separator;
 	const struct cipher *cipher;
 	/* Whether an entry of unknown contents that begins with these 4 bytes is stored without the cipher. */
 	bool (*stored_plain)(const uint8_t raw[4]);
@@ -372,7 +393,13 @@ static inline bool format_opens(const struct format *f)
 	return f && (f->model || f->container);
 }
 
-/* Source of entry i of a container whose bytes are src; with one reference, NULL when out of memory. */
-struct source *entry_source(struct source *src, const struct format *container, const struct entry *entry);
+/* Source of an entry of a container whose bytes are src; with one reference, NULL when out of memory. keep: of what has
+ * to be unpacked, or NULL. */
+struct source *entry_open(struct source *src, const struct format *container, const struct entry *entry,
+			  const struct keep *keep);
+static inline struct source *entry_source(struct source *src, const struct format *container, const struct entry *entry)
+{
+	return entry_open(src, container, entry, NULL);
+}
 
 #endif

@@ -66,6 +66,8 @@ int object_open(const struct format *format, struct source *src, const struct su
 	o->last_fault = &o->faults;
 	if (format->model && format->model->open)
 		rc = format->model->open(o, &why);
+	else if (format->container && format->container->open)
+		rc = format->container->open(o, &why);
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		object_fault(o, PART_OBJECT, 0, true, &why);
 		o->variant = NULL;
@@ -196,11 +198,13 @@ struct source *object_part(const struct object *o, unsigned part)
 
 struct span object_section(const struct object *o, unsigned s)
 {
-	const struct model_ops *m = o->format->model;
+	const struct format *f = o->format;
+	int (*locate)(const struct object *, unsigned, struct span *) =
+		f->model ? f->model->locate : f->container ? f->container->locate : NULL;
 	struct span span = { 0 };
 	struct source *src;
 
-	if (!o->variant || s >= o->variant->nsections || !m || !m->locate || m->locate(o, s, &span))
+	if (!o->variant || s >= o->variant->nsections || !locate || locate(o, s, &span))
 		return (struct span){ 0 };
 	src = object_part(o, span.part);
 	if (!src || !span_ok(src->size, span.at, span.size, 1))
@@ -308,14 +312,29 @@ int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64
 
 /* ---- containers ---- */
 
-struct source *entry_source(struct source *src, const struct format *container, const struct entry *entry)
+static struct source *entry_slice(struct source *src, const struct format *container, const struct entry *entry)
 {
-	struct source *slice = src_slice(src, entry->at, entry->size), *out;
+	struct source *slice = src_slice(src, entry->at, entry_stored(entry)), *out;
 
 	if (!slice || !entry->coded)
 		return slice;
 	out = src_blocks(slice, container->container->cipher, entry->key);
 	src_put(slice);
+	return out;
+}
+
+struct source *entry_open(struct source *src, const struct format *container, const struct entry *entry,
+			  const struct keep *keep)
+{
+	struct source *stream, *out;
+
+	if (entry->lost)
+		return src_lost(entry->size);
+	stream = entry_slice(src, container, entry);
+	if (!stream || !entry->packed)
+		return stream;
+	out = src_packed(stream, container->container->packer, entry->size, keep);
+	src_put(stream);
 	return out;
 }
 

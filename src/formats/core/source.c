@@ -311,6 +311,22 @@ struct source *src_zeros(uint64_t n)
 	return new_source(sizeof(struct source), &zeros_ops, NULL, n);
 }
 
+static int lost_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	(void)s;
+	(void)buf;
+	(void)n;
+	(void)at;
+	return -EBADMSG;
+}
+
+static const struct source_ops lost_ops = { .pread = lost_pread };
+
+struct source *src_lost(uint64_t n)
+{
+	return new_source(sizeof(struct source), &lost_ops, NULL, n);
+}
+
 /* ---- slice ---- */
 
 struct slice_source { struct source s; uint64_t at; };

@@ -19,6 +19,7 @@ struct source_ops {
 	/* The offset in the archive file of byte `at`, for messages. */
 	uint64_t (*where)(const struct source *, uint64_t at);
 	void (*close)(struct source *);
+	bool packed;                           /* each byte comes from all bytes of the parent; src_packed() */
 };
 
 struct source {
@@ -36,16 +37,45 @@ struct cipher {
 	void (*encrypt)(uint32_t key, uint64_t at, uint8_t *p, size_t n);
 };
 
+/* A way to store bytes as a stream that can only be read from its start. */
+struct packer {
+	unsigned ratio;                        /* bytes that one byte of a stream can become, at most */
+	/* The first n bytes of `size` that the stream becomes. Of all of them: the stream has to end with them. */
+	int (*unpack)(struct source *stream, uint8_t *to, size_t n, uint64_t size, struct err *e);
+};
+
+/* What a stream became, for as long as it is held. */
+struct unpacked { const uint8_t *p; void *hold; };
+
+/* Who keeps what streams became, so that none is unpacked for every read; and under which numbers. */
+struct keep {
+	const struct keeper *by;               /* NULL: the source keeps it itself, for as long as it lives */
+	uint32_t unit, index, gen;
+	bool peek;                             /* it is only looked at: its beginning is unpacked and not kept */
+};
+struct keeper {
+	/* What src_unpack() makes of src, or has made before. */
+	int (*get)(const struct keeper *k, const struct keep *which, struct source *src, struct unpacked *out,
+		   struct err *e);
+	void (*put)(const struct keeper *k, struct unpacked *u);
+};
+
 /* Each gives a source with one reference, or NULL when out of memory; each holds its parent. */
 struct source *src_slice(struct source *parent, uint64_t at, uint64_t n);      /* [at, at + n) must lie in parent */
 struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_t key);
 struct source *src_memory(const void *p, size_t n);                            /* borrows p */
 struct source *src_copy(const void *p, size_t n);                              /* of p as it is now */
 struct source *src_zeros(uint64_t n);
+struct source *src_lost(uint64_t n);                                           /* no byte of which can be read */
 /* The inverse of src_blocks(): what parent holds, encrypted. Read-only. */
 struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key);
 /* Sources one behind the other; pieces are held. Read-only. size is the sum of theirs. */
 struct source *src_pieces(struct source *const *piece, uint32_t n);
+/* The `size` bytes that a stream is said to become; read-only, unpacked when they are read. A stream that becomes
+ * something else cannot be read. keep NULL: as with keep->by NULL. */
+struct source *src_packed(struct source *stream, const struct packer *packer, uint64_t size, const struct keep *keep);
+/* All bytes of such a source, from malloc(). EBADMSG, EFBIG past LIMIT_DECODED. */
+int src_unpack(struct source *packed, uint8_t **out, struct err *e);
 
 /* A regular file or block device, opened for reading. */
 int src_file(const char *path, struct source **out, struct err *e);
@@ -84,5 +114,13 @@ const void *src_map(struct source *src, size_t n, uint64_t at);
 bool src_ready(const struct source *src, size_t n, uint64_t at);
 
 uint64_t src_where(const struct source *src, uint64_t at);
+/* Where n bytes at `at` come from in the archive file, in place of both. True when they are packed: then that is all of
+ * their stream. */
+bool src_range(const struct source *src, uint64_t *at, uint64_t *n);
+
+/* Sees to it that what src reads is unpacked, and stays so until src_unpin(); why not, if it cannot be. */
+struct pin { const struct keeper *by; struct unpacked u; };
+int src_pin(struct source *src, struct pin *out, struct err *e);
+void src_unpin(struct pin *p);
 
 #endif

@@ -1,0 +1,185 @@
+/* Sources whose bytes are stored as one stream: they are unpacked as a whole when they are first read, and kept by
+ * whoever knows how much memory there is for that. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source.h"
+
+#define PEEK_MOST 4096u                        /* bytes of a beginning; a second look at less costs little */
+
+struct packed_source {
+	struct source s;                       /* parent: the stream */
+	const struct packer *packer;
+	struct keep keep;
+	uint8_t *_Atomic own;                  /* all bytes, if nobody else keeps them */
+};
+
+static struct packed_source *packed(struct source *src)
+{
+	return (struct packed_source *)src;
+}
+
+/* ---- unpacking ---- */
+
+/* A size that no stream of that length could reach is not worth an attempt. */
+static int check_size(const struct packed_source *s, struct err *e)
+{
+	uint64_t stream = s->s.parent->size, size = s->s.size;
+
+	if (size > LIMIT_DECODED)
+		return err_at(e, EFBIG, s->s.parent, 0, "stream", "it becomes %" PRIu64 " bytes, at most %zu are allowed",
+			      size, LIMIT_DECODED);
+	if (size / s->packer->ratio > stream)
+		return err_at(e, EBADMSG, s->s.parent, 0, "stream", "%" PRIu64 " bytes cannot become %" PRIu64, stream,
+			      size);
+	return 0;
+}
+
+int src_unpack(struct source *src, uint8_t **out, struct err *e)
+{
+	struct packed_source *s = packed(src);
+	size_t size = (size_t)src->size;
+	int rc = check_size(s, e);
+	uint8_t *p;
+
+	if (rc)
+		return rc;
+	p = malloc(size + 1);
+	if (!p)
+		return err_nomem(e);
+	rc = s->packer->unpack(src->parent, p, size, size, e);
+	if (rc)
+		free(p);
+	else
+		*out = p;
+	return rc;
+}
+
+/* Two threads may do it at once; then one of them has worked in vain. */
+static int get_own(struct packed_source *s, struct unpacked *out, struct err *e)
+{
+	uint8_t *p = atomic_load_explicit(&s->own, memory_order_acquire), *none = NULL;
+	int rc = p ? 0 : src_unpack(&s->s, &p, e);
+
+	if (rc)
+		return rc;
+	if (p != atomic_load(&s->own) && !atomic_compare_exchange_strong(&s->own, &none, p)) {
+		free(p);
+		p = none;
+	}
+	*out = (struct unpacked){ p, NULL };
+	return 0;
+}
+
+static int get(struct packed_source *s, struct unpacked *out, struct err *e)
+{
+	const struct keeper *by = s->keep.by;
+
+	return by ? by->get(by, &s->keep, &s->s, out, e) : get_own(s, out, e);
+}
+
+static void put(struct packed_source *s, struct unpacked *u)
+{
+	if (s->keep.by)
+		s->keep.by->put(s->keep.by, u);
+}
+
+/* ---- reading ---- */
+
+static int peek(struct packed_source *s, void *buf, size_t n, uint64_t at)
+{
+	uint8_t room[PEEK_MOST];
+	int rc = check_size(s, NULL);
+
+	rc = rc ? rc : s->packer->unpack(s->s.parent, room, (size_t)at + n, s->s.size, NULL);
+	if (!rc)
+		memcpy(buf, room + at, n);
+	return rc;
+}
+
+static int packed_pread(struct source *src, void *buf, size_t n, uint64_t at)
+{
+	struct packed_source *s = packed(src);
+	struct unpacked u;
+	int rc;
+
+	if (s->keep.peek && at + n <= PEEK_MOST)
+		return peek(s, buf, n, at);
+	rc = get(s, &u, NULL);
+	if (!rc) {
+		memcpy(buf, u.p + at, n);
+		put(s, &u);
+	}
+	return rc;
+}
+
+static uint64_t packed_where(const struct source *src, uint64_t at)
+{
+	(void)at;
+	return src_where(src->parent, 0);
+}
+
+static void packed_close(struct source *src)
+{
+	free(packed(src)->own);
+}
+
+static const struct source_ops packed_ops = {
+	.pread = packed_pread, .where = packed_where, .close = packed_close, .packed = true,
+};
+
+struct source *src_packed(struct source *stream, const struct packer *packer, uint64_t size, const struct keep *keep)
+{
+	struct packed_source *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return NULL;
+	s->s.ops = &packed_ops;
+	s->s.parent = src_ref(stream);
+	s->s.size = size;
+	atomic_init(&s->s.refs, 1);
+	s->packer = packer;
+	if (keep)
+		s->keep = *keep;
+	return &s->s;
+}
+
+/* ---- where bytes come from ---- */
+
+bool src_range(const struct source *src, uint64_t *at, uint64_t *n)
+{
+	const struct source *stream = NULL;
+
+	for (const struct source *s = src; s; s = s->parent)
+		if (s->ops->packed)
+			stream = s->parent;
+	if (stream)
+		*n = stream->size;
+	*at = src_where(stream ? stream : src, stream ? 0 : *at);
+	return stream;
+}
+
+/* ---- staying unpacked ---- */
+
+int src_pin(struct source *src, struct pin *out, struct err *e)
+{
+	struct packed_source *s;
+
+	*out = (struct pin){ 0 };
+	while (src && !src->ops->packed)
+		src = src->parent;
+	if (!src)
+		return 0;
+	s = packed(src);
+	out->by = s->keep.by;
+	return get(s, &out->u, e);
+}
+
+void src_unpin(struct pin *p)
+{
+	if (p->by && p->u.p)
+		p->by->put(p->by, &p->u);
+	*p = (struct pin){ 0 };
+}
