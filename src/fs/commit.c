@@ -341,7 +341,7 @@ static void log_lines(const struct save *s)
 
 static bool is_there(const struct node *n)
 {
-	return !atomic_load(&n->unit->dead) && n->local <= (uint64_t)n->unit->nkids + n->unit->nleaves;
+	return !atomic_load(&n->unit->dead) && n->local <= unit_locals(n->unit);
 }
 
 static void refuse(struct save *s, const struct err *why)

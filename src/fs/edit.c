@@ -1,4 +1,4 @@
-#include "edit.h"
+#include "edit_in.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,62 +7,58 @@
 
 #include "archive.h"
 
-/* One step of the chain: an entry as the edit sees it. */
-struct level {
-	struct surroundings around;            /* first: a hook's look around leads back to the level */
-	struct edit *edit;
-	struct level *next;                    /* of the edit */
-	struct level *up;                      /* the container; NULL: the entry is a file */
-	struct unit *unit;
-	struct source *src;                    /* held */
-	struct object *object;                 /* once opened */
-	struct entries entries;                /* of a container, once opened */
-	bool keep;                             /* edit_reopen() */
-};
+/* ---- runs ---- */
 
-/* One of the tree's files that the edit has opened. */
-struct edit_file {
-	struct edit_file *next;
-	unsigned number;
-	struct plan *plan;
-	struct source *root;                   /* overlay of plan */
-	struct plan *first;                    /* edit_repeat(): the plan as it was; NULL: there was none */
-};
+static void drop_plan(struct plan *p)
+{
+	if (p)
+		plan_free(p);
+	free(p);
+}
 
-/* Plans that others rest on. */
-struct frozen { struct frozen *next; struct plan *plan; };
-
-struct edit {
-	struct tree *tree;
-	bool second;                           /* edit_repeat() */
-	bool moved;                            /* an entry has another size or place */
-	struct edit_file *files;
-	struct frozen *frozen;
-	struct level *levels;
-	struct source *lent;                   /* of edit_resize_kid() */
-	struct buf lines;
-};
-
-static int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *e);
-
-/* ---- plans ---- */
-
-static int new_plan(struct edit_file *f, struct source *base, struct err *e)
+int run_open(struct run *r, struct source *base, struct err *e)
 {
 	struct plan *plan = malloc(sizeof *plan);
 
 	if (!plan)
 		return err_nomem(e);
 	plan_init(plan, base);
-	f->root = src_overlay(plan);
-	if (!f->root) {
-		plan_free(plan);
-		free(plan);
+	r->root = src_overlay(plan);
+	if (!r->root) {
+		drop_plan(plan);
 		return err_nomem(e);
 	}
-	f->plan = plan;
+	r->plan = plan;
 	return 0;
 }
+
+void run_close(struct run *r)
+{
+	src_put(r->root);
+	drop_plan(r->plan);
+	*r = (struct run){ 0 };
+}
+
+int run_resize(struct run *r, uint64_t size, struct err *e)
+{
+	int rc = plan_resize(r->plan, size);
+	struct source *root = rc ? NULL : src_overlay(r->plan);
+
+	if (rc)
+		return err_set(e, -rc, "%s", strerror(-rc));
+	if (!root)
+		return err_nomem(e);
+	src_put(r->root);
+	r->root = root;
+	return 0;
+}
+
+bool plan_changes(const struct plan *p)
+{
+	return p->n || p->moved || p->size != p->base->size;
+}
+
+/* ---- files ---- */
 
 /* NULL: not opened yet. */
 static struct edit_file *find_file(const struct edit *ed, unsigned n)
@@ -83,26 +79,15 @@ static int open_file(struct edit *ed, unsigned n, struct edit_file **out, struct
 	if (f)
 		return 0;
 	f = calloc(1, sizeof *f);
-	rc = f ? new_plan(f, tree_file_source(tree_file(ed->tree, n)), e) : err_nomem(e);
+	rc = f ? run_open(&f->run, tree_file_source(tree_file(ed->tree, n)), e) : err_nomem(e);
 	if (rc) {
 		free(f);
 		return rc;
 	}
+	f->run.original = true;
 	f->number = n;
 	f->next = ed->files;
 	ed->files = *out = f;
-	return 0;
-}
-
-/* The overlay with the size the plan has now. */
-static int renew_root(struct edit_file *f, struct err *e)
-{
-	struct source *root = src_overlay(f->plan);
-
-	if (!root)
-		return err_nomem(e);
-	src_put(f->root);
-	f->root = root;
 	return 0;
 }
 
@@ -110,7 +95,7 @@ struct plan *edit_plan(struct edit *ed, unsigned file)
 {
 	struct edit_file *f = find_file(ed, file);
 
-	return f ? f->plan : NULL;
+	return f ? f->run.plan : NULL;
 }
 
 int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e)
@@ -119,7 +104,7 @@ int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e)
 	int rc = open_file(ed, file, &f, e);
 
 	if (!rc)
-		*plan = f->plan;
+		*plan = f->run.plan;
 	return rc;
 }
 
@@ -132,16 +117,11 @@ int edit_lay(struct plan *to, const struct plan *from)
 	return rc;
 }
 
-static bool changes(const struct plan *p)
-{
-	return p->n || p->moved || p->size != p->base->size;
-}
-
 bool edit_changes(const struct edit *ed, unsigned file)
 {
 	const struct edit_file *f = find_file(ed, file);
 
-	return f && changes(f->plan);
+	return f && plan_changes(f->run.plan);
 }
 
 unsigned edit_file(const struct edit *ed, unsigned i)
@@ -155,15 +135,14 @@ unsigned edit_file(const struct edit *ed, unsigned i)
 
 int edit_settle(struct edit *ed, bool *empty, struct err *e)
 {
-	*empty = true;
-	for (struct edit_file *f = ed->files; f; f = f->next) {
-		int rc = plan_settle(f->plan, e);
+	int rc = edit_pack(ed, e);
 
-		if (rc)
-			return rc;
-		*empty &= !changes(f->plan);
+	*empty = true;
+	for (struct edit_file *f = ed->files; f && !rc; f = f->next) {
+		rc = plan_settle(f->run.plan, e);
+		*empty &= !plan_changes(f->run.plan);
 	}
-	return 0;
+	return rc;
 }
 
 /* ---- beginning and end ---- */
@@ -177,13 +156,6 @@ int edit_begin(struct tree *t, struct edit **out, struct err *e)
 	ed->tree = t;
 	*out = ed;
 	return 0;
-}
-
-static void drop_plan(struct plan *p)
-{
-	if (p)
-		plan_free(p);
-	free(p);
 }
 
 /* ---- the same once more ---- */
@@ -201,9 +173,9 @@ int edit_repeat(struct edit *ed, struct err *e)
 		f->first = malloc(sizeof *f->first);
 		if (!f->first)
 			return err_nomem(e);
-		plan_init(f->first, f->plan->base);
-		f->first->size = f->plan->size;
-		rc = edit_lay(f->first, f->plan);
+		plan_init(f->first, f->run.plan->base);
+		f->first->size = f->run.plan->size;
+		rc = edit_lay(f->first, f->run.plan);
 		if (rc)
 			return err_set(e, -rc, "%s", strerror(-rc));
 	}
@@ -231,7 +203,7 @@ int edit_repeated(struct edit *ed, bool *same, struct err *e)
 	*same = true;
 	/* Without the first it was opened only now. */
 	for (const struct edit_file *f = ed->files; f && !rc; f = f->next)
-		*same &= f->first ? same_plan(f->plan, f->first) : !changes(f->plan);
+		*same &= f->first ? same_plan(f->run.plan, f->first) : !plan_changes(f->run.plan);
 	return rc;
 }
 
@@ -243,7 +215,7 @@ static bool is_as_opened(const struct edit *ed, const struct level *l)
 {
 	if (!l->object || !l->unit->format->container || ed->moved)
 		return false;
-	return plan_in_entries(find_file(ed, l->unit->file)->plan, l->src, l->entries.v, sizeof *l->entries.v,
+	return plan_in_entries(l->run->plan, l->src, l->entries.v, sizeof *l->entries.v,
 			       l->entries.n, NULL) && (!l->up || is_as_opened(ed, l->up));
 }
 
@@ -283,12 +255,12 @@ void edit_end(struct edit *ed)
 	if (!ed)
 		return;
 	close_levels(ed);
+	close_entries(ed);
 	while (ed->files) {
 		struct edit_file *f = ed->files;
 
 		ed->files = f->next;
-		src_put(f->root);
-		drop_plan(f->plan);
+		run_close(&f->run);
 		drop_plan(f->first);
 		free(f);
 	}
@@ -350,7 +322,7 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 	} else if (k == 1 && l->unit->format->behind &&
 		   !unit_file_beside(ed->tree, l->unit, l->unit->format->behind, &file) &&
 		   !open_file(ed, file, &f, e)) {
-		src = src_ref(f->root);
+		src = src_ref(f->run.root);
 	}
 	return src;
 }
@@ -380,8 +352,7 @@ static void say(const struct surroundings *s, const char *text)
 static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
 {
 	struct edit_file *f = find_file(ed, file);
-	uint64_t at = f->plan->size;
-	int rc;
+	uint64_t at = f->run.plan->size;
 
 	if (size > at && !ed->tree->grow)
 		return err_set(e, ENOSPC, "the file has %" PRIu64 " bytes, %" PRIu64 " are needed: %" PRIu64
@@ -389,16 +360,16 @@ static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err
 	if (size > at && size - at > PLAN_MOST)
 		return err_set(e, EFBIG, "%" PRIu64 " bytes more than the file has are too many", size - at);
 	ed->moved = true;
-	rc = plan_resize(f->plan, size);
-	return rc ? err_set(e, -rc, "%s", strerror(-rc)) : renew_root(f, e);
+	return run_resize(&f->run, size, e);
 }
 
 /* The level's own source, as its container has it now. */
 static int renew_source(struct level *l, struct err *e)
 {
 	const struct level *up = l->up;
-	struct source *src = up ? entry_source(up->src, up->unit->format, &up->entries.v[l->unit->index]) :
-				  src_ref(find_file(l->edit, l->unit->file)->root);
+	bool whole = !up || is_packed(up, l->unit->index);
+	struct source *src = whole ? src_ref(l->run->root) :
+				     entry_source(up->src, up->unit->format, &up->entries.v[l->unit->index]);
 
 	if (!src)
 		return err_nomem(e);
@@ -407,18 +378,29 @@ static int renew_source(struct level *l, struct err *e)
 	return 0;
 }
 
+void take_resized(struct level *l)
+{
+	if (l->src == l->object->src)
+		return;
+	src_put(l->src);
+	l->src = src_ref(l->object->src);
+}
+
 static int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
 {
 	const struct container_ops *c = in->unit->format->container;
+	struct run *run;
 	int rc;
 
 	in->edit->moved = true;
+	if (is_packed(in, i)) {
+		rc = open_entry(in, i, &run, e);
+		return rc ? rc : run_resize(run, size, e);
+	}
 	rc = c->resize ? c->resize(in->object, &in->entries, i, size, e) : size == in->entries.v[i].size ? 0 :
 	     err_set(e, EINVAL, "%" PRIu64 " bytes needed, got %" PRIu64, in->entries.v[i].size, size);
-	if (!rc && in->src != in->object->src) {
-		src_put(in->src);
-		in->src = src_ref(in->object->src);
-	}
+	if (!rc)
+		take_resized(in);
 	return rc;
 }
 
@@ -447,7 +429,8 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 static int rebase(const struct surroundings *s, struct source *moved, struct source **out, struct err *e)
 {
 	struct level *l = level_of(s);
-	struct edit_file *f = find_file(l->edit, l->unit->file), fresh = *f;
+	struct edit_file *f = find_file(l->edit, l->unit->file);
+	struct run fresh = { 0 };
 	struct frozen *old;
 	int rc;
 
@@ -456,17 +439,17 @@ static int rebase(const struct surroundings *s, struct source *moved, struct sou
 	if (!l->edit->tree->grow)
 		return err_set(e, EPERM, "the archive may not grow without -o grow");
 	old = malloc(sizeof *old);
-	rc = old ? new_plan(&fresh, moved, e) : err_nomem(e);
+	rc = old ? run_open(&fresh, moved, e) : err_nomem(e);
 	if (rc) {
 		free(old);
 		return rc;
 	}
-	*old = (struct frozen){ l->edit->frozen, f->plan };
+	*old = (struct frozen){ l->edit->frozen, f->run.plan };
 	l->edit->frozen = old;
-	src_put(f->root);
-	*f = fresh;
-	f->plan->moved = true;
-	*out = src_ref(f->root);
+	src_put(f->run.root);
+	f->run = fresh;
+	f->run.plan->moved = true;
+	*out = src_ref(f->run.root);
 	return 0;
 }
 
@@ -494,7 +477,7 @@ static int check_format(const struct level *l, struct err *e)
 	struct err why = { 0 };
 	const struct format *f;
 
-	if (!l->up)
+	if (!l->up || l->up->unit->stored)
 		unit_name(l->unit, name);
 	f = format_detect(&p, &why);
 	if (why.code) {
@@ -506,7 +489,7 @@ static int check_format(const struct level *l, struct err *e)
 	       err_set(e, EINVAL, "the entry would be no %s any more", l->unit->format->title);
 }
 
-static int open_object(struct level *l, struct err *e)
+int open_object(struct level *l, struct err *e)
 {
 	int rc;
 
@@ -533,6 +516,7 @@ static int open_source(struct level *l, struct err *e)
 
 	if (u->parent == u->id || tree_is_file(l->edit->tree, u)) {
 		rc = open_file(l->edit, u->file, &f, e);
+		l->run = rc ? NULL : &f->run;
 		return rc ? rc : renew_source(l, e);
 	}
 	rc = open_level(l->edit, unit_at(u->tree, u->parent), &l->up, e);
@@ -540,10 +524,14 @@ static int open_source(struct level *l, struct err *e)
 	if (!rc && u->index >= l->up->entries.n)
 		rc = err_set(e, EINVAL, "the container would have %u entries, this is entry %u", l->up->entries.n,
 			     u->index);
+	if (!rc && is_packed(l->up, u->index))
+		rc = open_entry(l->up, u->index, &l->run, e);
+	else if (!rc)
+		l->run = l->up->run;
 	return rc ? rc : renew_source(l, e);
 }
 
-static int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *e)
+int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *e)
 {
 	struct level *l = ed->levels;
 	int rc;
@@ -594,16 +582,19 @@ int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size
 {
 	struct source *src;
 	struct level *l = NULL;
+	struct run *run = NULL;
 	int rc = open_level(ed, u, &l, e);
 
 	rc = rc ? rc : open_object(l, e);
 	if (!rc && kid >= l->entries.n)
 		rc = err_set(e, EINVAL, "the container has %u entries, this is entry %u", l->entries.n, kid);
-	if (!rc && size != l->entries.v[kid].size)
+	if (!rc && is_packed(l, kid))
+		rc = replace_entry(l, kid, size, &run, e);
+	else if (!rc && size != l->entries.v[kid].size)
 		rc = resize_entry(l, kid, size, e);
 	if (rc)
 		return rc;
-	src = entry_source(l->src, u->format, &l->entries.v[kid]);
+	src = run ? src_ref(run->root) : entry_source(l->src, u->format, &l->entries.v[kid]);
 	lend(ed, src, out);
 	return src ? 0 : err_nomem(e);
 }

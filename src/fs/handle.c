@@ -17,6 +17,7 @@ struct handle {
 	bool writes;
 	/* One of the three: */
 	struct source *src;
+	struct pin pin;                        /* of src */
 	struct cached *text;
 	struct buf lines;                      /* errors.txt, as it was when opened */
 	uint64_t size;
@@ -30,7 +31,9 @@ int node_source(struct tree *t, struct node n, struct source **out, struct err *
 
 	if (!kid)
 		return leaf_source(t, n.unit, node_leaf(n), out, e);
-	*out = entry_source(n.unit->src, n.unit->format, &kid->entry);
+	if (kid->entry.lost)
+		return err_set(e, EBADMSG, "its place in the archive cannot be; see errors.txt");
+	*out = kid_source(t, n.unit, n.local - 1, false);
 	return *out ? 0 : err_nomem(e);
 }
 
@@ -49,6 +52,7 @@ static int open_contents(struct tree *t, struct node n, struct handle *h, struct
 	rc = n.host ? folder_open_source(t, n.host, &h->src, e) : node_source(t, n, &h->src, e);
 	if (!rc) {
 		h->size = h->src->size;
+		rc = src_pin(h->src, &h->pin, e);
 	} else if (rc == -ENOENT) {
 		rc = render_leaf(t, n.unit, l, &h->text, e);
 		h->size = rc ? 0 : rendered_text(h->text)->len;
@@ -58,6 +62,7 @@ static int open_contents(struct tree *t, struct node n, struct handle *h, struct
 
 static void drop_contents(struct handle *h)
 {
+	src_unpin(&h->pin);
 	src_put(h->src);
 	cached_put(h->text);
 	buf_free(&h->lines);
@@ -204,14 +209,17 @@ static int renew(struct handle *h, uint32_t gen)
 	int rc = is_gone(n) ? -ESTALE : open_contents(t, n, &fresh, NULL);
 	bool longer = false;
 
-	if (rc)
+	if (rc) {
+		drop_contents(&fresh);
 		return rc;
+	}
 	pthread_mutex_lock(&t->lock);
 	if (atomic_load(&h->gen) != gen) {
-		struct handle old = { .src = h->src, .text = h->text, .lines = h->lines };
+		struct handle old = { .src = h->src, .pin = h->pin, .text = h->text, .lines = h->lines };
 
 		longer = fresh.size > h->size;
 		h->src = fresh.src;
+		h->pin = fresh.pin;
 		h->text = fresh.text;
 		h->lines = fresh.lines;
 		h->size = fresh.size;

@@ -34,34 +34,51 @@ static const struct format *detect_kid(struct unit *u, struct kid *kid, struct p
 	kid->entry.coded = false;
 	kid->bare = true;
 	src_put(p->src);
-	p->src = entry_source(u->src, u->format, &kid->entry);
+	p->src = kid_source(u->tree, u, p->index, true);
 	return p->src ? format_detect(p, why) : NULL;
+}
+
+static const char *stored_ext(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot != name ? dot + 1 : "";
+}
+
+/* A stream that cannot be unpacked says why when it is. */
+static void note_unreadable(struct tree *t, struct unit *u, uint32_t i, struct source *src, const struct err *why)
+{
+	struct pin pin;
+
+	if (!u->kids[i].entry.packed)
+		unit_note_kid(t, u, i, why->text);
+	else if (!src_pin(src, &pin, NULL))
+		src_unpin(&pin);
 }
 
 int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
 {
 	struct kid *kid = &u->kids[i];
-	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
-	struct err why = { 0 }, line;
+	const char *name = u->stored ? stored_name(u->stored, i) : "";
+	struct probe p = { .name = name, .within = u->format, .index = i, .size = kid->entry.size, .room = room };
+	struct err why = { 0 };
 	const struct format *f;
 	bool opens;
 
 	kid->bare = false;
-	if (!kid->entry.size) {
-		kid->ext = "empty";
+	if (!kid->entry.size || kid->entry.lost) {
+		kid->ext = u->stored ? stored_ext(name) : "empty";
 		return 0;
 	}
-	p.src = entry_source(u->src, u->format, &kid->entry);
+	p.src = kid_source(t, u, i, true);
 	f = p.src ? detect_kid(u, kid, &p, &why) : NULL;
 	if (!p.src)
 		return err_nomem(e);
-	if (why.code) {                        /* it is a plain file, whose reading fails */
-		err_set(&line, why.code, "entry %u: %.200s", i, why.text);
-		unit_note(t, u, line.text);
-	}
+	if (why.code)                          /* it is a plain file, whose reading fails */
+		note_unreadable(t, u, i, p.src, &why);
 	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL);
 	kid->format = opens ? f : NULL;
-	kid->ext = kid->format ? f->ext : plain_ext(f, &p);
+	kid->ext = u->stored ? stored_ext(name) : kid->format ? f->ext : plain_ext(f, &p);
 	src_put(p.src);
 	return 0;
 }
@@ -113,12 +130,24 @@ static int probe_all(struct tree *t, struct unit *u, uint32_t n, struct err *e)
 	return a.rc ? a.rc : b.rc;
 }
 
+int layout_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e)
+{
+	const struct container_ops *c = u->format->container;
+	const char *const taken[] = { ERRORS_NAME, c->raw ? leaf_dir_names[LEAF_DIR_RAW] : NULL, NULL };
+
+	*out = c->separator ? stored_new(v, c->separator, taken, u->hash) : NULL;
+	return *out || !c->separator ? 0 : err_nomem(e);
+}
+
 int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
 	struct entries entries = { 0 };
 	struct err why = { 0 };
-	int rc = u->format->container->list(o, &entries, &why);
+	int rc;
 
+	if (u->format->container->open && !o->variant)
+		return 0;                      /* that is a fault by now */
+	rc = u->format->container->list(o, &entries, &why);
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		object_fault(o, PART_OBJECT, 0, true, &why);
 		return 0;
@@ -131,9 +160,12 @@ int layout_container(struct tree *t, struct unit *u, struct object *o, struct er
 	u->kids = calloc(entries.n ? entries.n : 1, sizeof *u->kids);
 	if (!u->kids)
 		return err_nomem(e);
-	for (uint32_t i = 0; i < entries.n; i++)
+	for (uint32_t i = 0; i < entries.n; i++) {
 		u->kids[i].entry = entries.v[i];
-	rc = probe_all(t, u, entries.n, &why);
+		u->kids[i].gen = atomic_load(&u->gen);
+	}
+	rc = layout_names(u, &entries, &u->stored, &why);
+	rc = rc ? rc : probe_all(t, u, entries.n, &why);
 	if (rc && e)
 		*e = why;
 	u->nkids = rc ? 0 : entries.n;
@@ -170,6 +202,11 @@ void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[
 	const char *label = c->labels ? names_get(t->names, i) : NULL;
 	struct name to = { name, 0 };
 
+	if (u->stored) {
+		*name = 0;
+		add_text(&to, i < u->stored->nentries ? stored_name(u->stored, i) : "");
+		return;
+	}
 	add_number(&to, i, c->digits);
 	if (label) {
 		add_text(&to, "-");
@@ -179,6 +216,18 @@ void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[
 		return;
 	add_text(&to, ".");
 	add_text(&to, u->kids[i].ext);
+}
+
+void unit_folder_path(const struct unit *u, uint32_t folder, struct buf *out)
+{
+	const struct stored_dir *d = &u->stored->dirs[folder];
+
+	if (!folder)
+		return;
+	unit_folder_path(u, d->in, out);       /* no deeper than stored_new() makes them */
+	if (out->len)
+		buf_char(out, '/');
+	buf_str(out, u->stored->text + d->name);
 }
 
 void unit_name(const struct unit *u, char name[NODE_NAME_MAX])
@@ -434,11 +483,13 @@ static int add_raw(struct list *l, struct unit *u, struct object *o, struct err 
 	if (!begin_dir(l, LEAF_DIR_RAW))
 		return 0;
 	add(l, LEAF_DIR_RAW, LEAF_WHOLE, 0, 0, 0);
-	if (!o->variant || u->format->container)
+	if (!o->variant)
 		return 0;
 	for (unsigned s = 0; s < o->variant->nsections; s++)
 		if (object_section(o, s).size)
 			add_sized(l, LEAF_DIR_RAW, LEAF_SECTION_RAW, s, 0, object_section(o, s).size);
+	if (u->format->container)
+		return 0;
 	for (uint32_t i = 0; object_chunk(o, i, &c) && !rc; i++)
 		rc = c.name[0] ? add_named(&gaps, c.at, c.size, c.name) : 0;
 	rc = rc ? rc : object_gaps(o, add_gap, &gaps, e);

@@ -18,20 +18,15 @@ struct node tree_root(struct tree *t)
 #define SCRATCH_ID ((uint64_t)1 << 63)
 #define HOST_ID ((uint64_t)1 << 62)
 
-static uint32_t locals(const struct unit *u)
-{
-	return u->nkids + u->nleaves;
-}
-
 static uint32_t number_of(const struct unit *u, uint32_t local)
 {
-	return u->number && local && local <= locals(u) ? u->number[local - 1] : local;
+	return u->number && local && local <= unit_locals(u) ? u->number[local - 1] : local;
 }
 
 /* Few numbers are far from their local. UINT32_MAX: none has it. */
 static uint32_t by_number(const struct unit *u, uint32_t number)
 {
-	uint32_t n = locals(u), low, high;
+	uint32_t n = unit_locals(u), low, high;
 
 	if (!u->number || !number)
 		return number;
@@ -114,12 +109,12 @@ bool node_from_id(struct tree *t, uint64_t id, struct node *out)
 	if (atomic_load_explicit(&out->unit->state, memory_order_acquire) != UNIT_READY)
 		return false;
 	out->local = by_number(out->unit, (uint32_t)id);
-	return out->local <= locals(out->unit);
+	return out->local <= unit_locals(out->unit);
 }
 
 static uint32_t leaf_local(const struct unit *u, uint32_t leaf)
 {
-	return u->nkids + 1 + leaf;
+	return unit_first_leaf(u) + leaf;
 }
 
 bool node_is_dir(struct node n)
@@ -129,7 +124,7 @@ bool node_is_dir(struct node n)
 
 	if (n.host)
 		return n.host->type == S_IFDIR;
-	return n.scratch ? false : kid ? kid->format != NULL : l ? l->kind == LEAF_DIR : true;
+	return n.scratch ? false : kid ? kid->format != NULL : l ? l->kind == LEAF_DIR : true;     /* else a folder */
 }
 
 /* ---- directories ---- */
@@ -138,7 +133,7 @@ static struct range leaves_of(struct node dir)
 {
 	const struct leaf *l = node_leaf(dir);
 
-	return leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
+	return node_folder(dir) ? (struct range){ 0, 0 } : leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
 }
 
 /* A healthy unit has no errors.txt. */
@@ -154,9 +149,10 @@ static bool hidden(struct tree *t, const struct unit *u, const struct leaf *l)
 	return none;
 }
 
-static uint64_t dir_hash(const struct unit *u, unsigned which)
+static uint64_t dir_hash(const struct unit *u, uint32_t which)
 {
-	return which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
+	return which > DIR_FOLDER ? u->stored->dirs[which - DIR_FOLDER].hash :
+	       which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
 }
 
 static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
@@ -210,20 +206,42 @@ static uint32_t find_leaf(struct tree *t, const struct unit *u, struct range r, 
 	return u->nleaves;
 }
 
-int node_lookup_view(struct tree *t, struct node dir, const char *name, struct node *out)
+/* The kid of that name in a directory of a filled unit, or the folder, as an item of stored names; STORED_NONE. */
+static uint32_t find_item(struct tree *t, struct node dir, const char *name)
 {
 	struct unit *u = dir.unit;
 	char have[NODE_NAME_MAX];
-	uint32_t number, i;
+	uint32_t number;
+
+	if (node_leaf(dir))
+		return STORED_NONE;
+	if (u->stored)
+		return stored_find(u->stored, node_folder(dir), name);
+	if (!name_number(name, &number) || number >= u->nkids)
+		return STORED_NONE;
+	kid_name(t, u, number, have);
+	return strcmp(have, name) ? STORED_NONE : number;
+}
+
+static int item_node(struct tree *t, struct unit *u, uint32_t item, struct node *out)
+{
+	if (item < u->nkids)
+		return kid_node(t, u, item, out);
+	*out = (struct node){ .unit = u, .local = item + 1 };
+	return 0;
+}
+
+int node_lookup_view(struct tree *t, struct node dir, const char *name, struct node *out)
+{
+	struct unit *u = dir.unit;
+	uint32_t item, i;
 	int rc = node_is_dir(dir) ? unit_fill(t, u, NULL) : -ENOTDIR;
 
 	if (rc)
 		return rc;
-	if (!dir.local && name_number(name, &number) && number < u->nkids) {
-		kid_name(t, u, number, have);
-		if (!strcmp(have, name))
-			return kid_node(t, u, number, out);
-	}
+	item = find_item(t, dir, name);
+	if (item != STORED_NONE)
+		return item_node(t, u, item, out);
 	if (!dir.local && !strcmp(name, ERRORS_NAME))
 		unit_check(t, u);
 	i = find_leaf(t, u, leaves_of(dir), name);
@@ -291,6 +309,29 @@ static int list_host(struct tree *t, struct host *dir, uint64_t from, struct hos
 	return rc;
 }
 
+/* How many kids and folders lie in a directory, and which is the one at a position. */
+static uint32_t count_items(struct node dir)
+{
+	const struct unit *u = dir.unit;
+
+	return node_leaf(dir) ? 0 : u->stored ? u->stored->dirs[node_folder(dir)].n : u->nkids;
+}
+
+static uint32_t item_at(struct node dir, uint32_t position)
+{
+	const struct stored *s = dir.unit->stored;
+
+	return s ? s->order[s->dirs[node_folder(dir)].first + position] : position;
+}
+
+static void item_name(struct tree *t, const struct unit *u, uint32_t item, char name[NODE_NAME_MAX])
+{
+	if (item < u->nkids)
+		kid_name(t, u, item, name);
+	else
+		strcpy(name, stored_name(u->stored, item));
+}
+
 static int list_unit(struct tree *t, struct node dir, uint64_t from, bool nodes,
 		     int (*fn)(void *ctx, const struct node_entry *), void *ctx)
 {
@@ -303,16 +344,18 @@ static int list_unit(struct tree *t, struct node dir, uint64_t from, bool nodes,
 
 	if (rc)
 		return rc;
-	hash = dir_hash(u, dir.local ? node_leaf(dir)->arg : LEAF_TOP);
-	nkids = dir.local ? 0 : u->nkids;
+	hash = dir_hash(u, node_dir(dir));
+	nkids = count_items(dir);
 	for (; from < nkids && !rc; from++) {
-		if (ghost_is(t, (struct node){ .unit = u, .local = (uint32_t)from + 1 }))
+		uint32_t item = item_at(dir, (uint32_t)from);
+
+		if (ghost_is(t, (struct node){ .unit = u, .local = item + 1 }))
 			continue;
-		kid_name(t, u, (uint32_t)from, name);
-		entry.dir = u->kids[from].format != NULL;
+		item_name(t, u, item, name);
+		entry.dir = item >= u->nkids || u->kids[item].format;
 		entry.ino = hash_name(hash, name);
 		entry.next = from + 1;
-		rc = nodes ? kid_node(t, u, (uint32_t)from, &entry.node) : 0;
+		rc = nodes ? item_node(t, u, item, &entry.node) : 0;
 		rc = rc ? rc : fn(ctx, &entry);
 	}
 	r = leaves_of(dir);
@@ -387,42 +430,68 @@ static struct node parent_in_folder(struct tree *t, struct node n)
 	return dir ? (struct node){ .host = dir } : tree_root(t);
 }
 
-struct node node_parent(struct tree *t, struct node n)
+static uint32_t item_lies_in(const struct unit *u, uint32_t item)
 {
-	const struct leaf *l = n.host ? NULL : node_leaf(n);
-	unsigned dir = n.scratch ? n.scratch->dir : l ? l->dir : LEAF_TOP;
+	uint32_t folder = u->stored && item < u->nkids + unit_folders(u) ? stored_in(u->stored, item) : 0;
+
+	return folder ? DIR_FOLDER + folder : LEAF_TOP;
+}
+
+uint32_t node_lies_in(struct tree *t, struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+
+	if (n.scratch)
+		return n.scratch->dir;
+	if (l)
+		return l->dir;
+	return n.local ? item_lies_in(n.unit, n.local - 1) : item_lies_in(unit_at(t, n.unit->parent), n.unit->index);
+}
+
+static struct node dir_node(struct unit *u, uint32_t dir)
+{
 	uint32_t i = 0;
 
+	if (dir > DIR_FOLDER)
+		return (struct node){ .unit = u, .local = u->nkids + dir - DIR_FOLDER };
+	while (dir != LEAF_TOP && i < u->nleaves && (u->leaves[i].kind != LEAF_DIR || u->leaves[i].arg != dir))
+		i++;
+	return (struct node){ .unit = u, .local = dir == LEAF_TOP ? 0 : leaf_local(u, i) };
+}
+
+struct node node_parent(struct tree *t, struct node n)
+{
 	if (n.host || (t->folder && !n.local && !n.scratch && tree_is_file(t, n.unit)))
 		return parent_in_folder(t, n);
-	if (!n.local && !n.scratch)
+	if (!n.local && !n.scratch && tree_is_file(t, n.unit))
 		return (struct node){ .unit = unit_at(t, n.unit->parent) };
-	while (dir != LEAF_TOP && i < n.unit->nleaves &&
-	       (n.unit->leaves[i].kind != LEAF_DIR || n.unit->leaves[i].arg != dir))
-		i++;
-	return (struct node){ .unit = n.unit, .local = dir == LEAF_TOP ? 0 : leaf_local(n.unit, i) };
+	return dir_node(n.local || n.scratch ? n.unit : unit_at(t, n.unit->parent), node_lies_in(t, n));
 }
 
 /* ---- attributes ---- */
 
-static uint64_t node_ino(struct tree *t, struct node n)
+/* The name of what lies in a unit. */
+static void own_name(struct tree *t, struct node n, char name[NODE_NAME_MAX])
 {
 	const struct leaf *l = node_leaf(n);
-	const struct kid *kid = node_kid(n);
-	uint64_t hash = n.unit->hash;
-	char name[NODE_NAME_MAX];
 
 	if (n.scratch)
-		return hash_name(dir_hash(n.unit, n.scratch->dir), n.scratch->name);
-	if (!n.local)
-		return t->folder && tree_is_file(t, n.unit) ? folder_seen(t, n.unit)->ino : n.unit->id ? hash : 1;
-	if (kid) {
-		kid_name(t, n.unit, n.local - 1, name);
-	} else {
+		strcpy(name, n.scratch->name);
+	else if (l)
 		leaf_name(n.unit, l, name);
-		hash = dir_hash(n.unit, l->dir);
-	}
-	return hash_name(hash, name);
+	else
+		item_name(t, n.unit, n.local - 1, name);
+}
+
+static uint64_t node_ino(struct tree *t, struct node n)
+{
+	const struct unit *u = n.unit;
+	char name[NODE_NAME_MAX];
+
+	if (!n.local && !n.scratch)
+		return t->folder && tree_is_file(t, u) ? folder_seen(t, u)->ino : u->id ? u->hash : 1;
+	own_name(t, n, name);
+	return hash_name(dir_hash(u, node_lies_in(t, n)), name);
 }
 
 /* The size of a file that shows bytes of the archive; 0 when they cannot be had. */
@@ -589,10 +658,27 @@ static void add_name(struct buf *path, const char *name)
 	buf_str(path, name);
 }
 
+static void add_dir(const struct unit *u, uint32_t dir, struct buf *path)
+{
+	struct buf folders = { 0 };
+
+	if (dir == LEAF_TOP)
+		return;
+	if (dir < DIR_FOLDER) {
+		add_name(path, leaf_dir_names[dir]);
+		return;
+	}
+	unit_folder_path(u, dir - DIR_FOLDER, &folders);
+	buf_char(&folders, 0);
+	if (!folders.bad)
+		add_name(path, (char *)folders.p);
+	path->bad |= folders.bad;
+	buf_free(&folders);
+}
+
 void node_path(struct tree *t, struct node n, struct buf *out)
 {
-	const struct leaf *l = n.host ? NULL : node_leaf(n);
-	unsigned dir = n.scratch ? n.scratch->dir : l ? l->dir : LEAF_TOP;
+	struct unit *u = n.unit;
 	char name[NODE_NAME_MAX];
 
 	if (n.host) {
@@ -600,23 +686,17 @@ void node_path(struct tree *t, struct node n, struct buf *out)
 		return;
 	}
 	if (!n.local && !n.scratch) {
-		if (t->folder && tree_is_file(t, n.unit))
-			folder_unit_path(t, n.unit, out);
-		if (!n.unit->id || tree_is_file(t, n.unit))
+		if (t->folder && tree_is_file(t, u))
+			folder_unit_path(t, u, out);
+		if (!u->id || tree_is_file(t, u))
 			return;
-		node_path(t, (struct node){ .unit = unit_at(t, n.unit->parent) }, out);
-		kid_name(t, unit_at(t, n.unit->parent), n.unit->index, name);
+		kid_name(t, unit_at(t, u->parent), u->index, name);
+		u = unit_at(t, u->parent);
 	} else {
-		node_path(t, (struct node){ .unit = n.unit }, out);
-		if (dir != LEAF_TOP)
-			add_name(out, leaf_dir_names[dir]);
-		if (n.scratch)
-			strcpy(name, n.scratch->name);
-		else if (l)
-			leaf_name(n.unit, l, name);
-		else
-			kid_name(t, n.unit, n.local - 1, name);
+		own_name(t, n, name);
 	}
+	node_path(t, (struct node){ .unit = u }, out);
+	add_dir(u, node_lies_in(t, n), out);
 	add_name(out, name);
 }
 

@@ -20,7 +20,8 @@ struct refresh {
 
 static bool touches(const struct refresh *r, const struct source *src, uint64_t at, uint64_t n)
 {
-	return !r->plan || plan_touches(r->plan, src_where(src, at), n);
+	src_range(src, &at, &n);
+	return !r->plan || plan_touches(r->plan, at, n);
 }
 
 #define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
@@ -28,18 +29,23 @@ static bool touches(const struct refresh *r, const struct source *src, uint64_t 
 bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step, uint32_t n,
 		     uint8_t *hit)
 {
-	uint64_t base = src_where(src, 0);
+	uint64_t base = 0, size = src->size;
+	bool packed = src_range(src, &base, &size);
 
 	for (size_t k = 0; k < p->n && p->n <= WRITES_SEARCHED; k++) {
 		uint64_t at = p->v[k].at, end = at + p->v[k].len;
 		bool inside = false;
 
-		if (at >= base + src->size || end <= base)
+		if (at >= base + size || end <= base)
 			continue;
+		if (packed)
+			return false;
 		for (uint32_t i = 0; i < n && (hit || !inside); i++) {
 			const struct entry *entry = (const void *)((const uint8_t *)v + i * step);
-			uint64_t first = base + entry->at, last = first + entry->size;
+			uint64_t first = base + entry->at, last = first + entry_stored(entry);
 
+			if (entry->lost)
+				continue;
 			inside |= at >= first && end <= last;
 			if (hit && at < last && end > first)
 				hit[i] = true;
@@ -67,7 +73,7 @@ static bool may_be_known(const struct refresh *r, const struct unit *u, uint32_t
 	bool made = l->kind != LEAF_DIR && l->kind != LEAF_ERRORS && !leaf_is_bytes(l);
 
 	return !made || atomic_load(&l->size) != SIZE_UNKNOWN || atomic_load(&t->ndrafts) > (t->saving ? 1u : 0u) ||
-	       (t->saving && t->saving->unit == u && t->saving->local == u->nkids + 1 + i);
+	       (t->saving && t->saving->unit == u && t->saving->local == unit_first_leaf(u) + i);
 }
 
 static void tell_unit(struct refresh *r, struct unit *u)
@@ -75,14 +81,18 @@ static void tell_unit(struct refresh *r, struct unit *u)
 	tell(r, (struct node){ .unit = u });
 	for (uint32_t i = 0; i < u->nleaves; i++)
 		if (may_be_known(r, u, i))
-			tell(r, (struct node){ .unit = u, .local = u->nkids + 1 + i });
+			tell(r, (struct node){ .unit = u, .local = unit_first_leaf(u) + i });
 }
 
 /* ---- leaves ---- */
 
+/* What a unit had before it was read anew. */
+struct before_kids { uint32_t kids, folders; bool renamed; };
+
 struct leaf_numbers {
 	struct renumber r;                     /* first */
-	uint32_t was_kids, was_leaves;
+	struct before_kids had;
+	uint32_t was_leaves;
 	const struct leaf *was;
 	const struct gap *was_gaps;
 };
@@ -103,12 +113,16 @@ static uint32_t new_local(const struct renumber *r, uint32_t local)
 	const struct unit *u = r->unit;
 	const struct leaf *l;
 
-	if (local <= k->was_kids)
+	if (local && local <= k->had.kids + k->had.folders && k->had.renamed)
+		return UINT32_MAX;
+	if (local <= k->had.kids)
 		return local <= u->nkids ? local : UINT32_MAX;
-	l = &k->was[local - k->was_kids - 1];
+	if (local <= k->had.kids + k->had.folders)
+		return local;                  /* the names are the same, so the entries are as many */
+	l = &k->was[local - k->had.kids - k->had.folders - 1];
 	for (uint32_t i = 0; i < u->nleaves; i++)
 		if (same_leaf(k, l, &u->leaves[i]))
-			return u->nkids + 1 + i;
+			return unit_first_leaf(u) + i;
 	return UINT32_MAX;
 }
 
@@ -116,7 +130,7 @@ static bool same_leaves(const struct leaf_numbers *k)
 {
 	const struct unit *u = k->r.unit;
 
-	if (k->was_kids != u->nkids || k->was_leaves != u->nleaves)
+	if (k->had.renamed || k->had.kids != u->nkids || k->was_leaves != u->nleaves)
 		return false;
 	for (uint32_t i = 0; i < u->nleaves; i++)
 		if (!same_leaf(k, &k->was[i], &u->leaves[i]))
@@ -128,7 +142,8 @@ static bool same_leaves(const struct leaf_numbers *k)
 static int keep_numbers(struct tree *t, const struct leaf_numbers *k)
 {
 	struct unit *u = k->r.unit;
-	uint32_t n = u->nkids + u->nleaves, had = k->was_kids + k->was_leaves, high, *now, *old;
+	uint32_t items = u->nkids + unit_folders(u), had_items = k->had.kids + k->had.folders;
+	uint32_t n = items + u->nleaves, had = had_items + k->was_leaves, high, *now, *old;
 	uint32_t at = 0;                       /* leaves mostly stay in their order */
 
 	now = malloc(((size_t)n + 1) * sizeof *now);
@@ -137,14 +152,14 @@ static int keep_numbers(struct tree *t, const struct leaf_numbers *k)
 	pthread_mutex_lock(&t->lock);
 	old = u->number;
 	high = old ? u->numbers : had;
-	for (uint32_t i = 0; i < u->nkids; i++)
-		now[i] = i >= k->was_kids ? ++high : old ? old[i] : i + 1;
+	for (uint32_t i = 0; i < items; i++)
+		now[i] = k->had.renamed || i >= had_items ? ++high : old ? old[i] : i + 1;
 	for (uint32_t i = 0; i < u->nleaves; i++) {
 		uint32_t tries = k->was_leaves;
 
 		for (; tries && !same_leaf(k, &k->was[at], &u->leaves[i]); tries--)
 			at = at + 1 < k->was_leaves ? at + 1 : 0;
-		now[u->nkids + i] = !tries ? ++high : old ? old[k->was_kids + at] : k->was_kids + at + 1;
+		now[items + i] = !tries ? ++high : old ? old[had_items + at] : had_items + at + 1;
 	}
 	u->number = now;
 	u->numbers = high;
@@ -174,6 +189,7 @@ static void kill_unit(struct refresh *r, struct unit *u)
 {
 	atomic_store(&u->dead, true);
 	atomic_fetch_add(&u->gen, 1);
+	u->touched = true;                     /* for who asked for it by name */
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (u->kids[i].unit)
 			kill_unit(r, unit_at(r->t, u->kids[i].unit));
@@ -181,7 +197,7 @@ static void kill_unit(struct refresh *r, struct unit *u)
 
 static bool same_place(const struct entry *a, const struct entry *b)
 {
-	return a->at == b->at && a->size == b->size && a->key == b->key;
+	return a->at == b->at && a->size == b->size && a->packed == b->packed && a->lost == b->lost && a->key == b->key;
 }
 
 static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)
@@ -193,7 +209,7 @@ static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)
 /* The source of entry i's unit, where the entry lies now. */
 static int renew_source(struct unit *u, uint32_t i, struct unit *sub)
 {
-	struct source *src = entry_source(u->src, u->format, &u->kids[i].entry);
+	struct source *src = kid_source(u->tree, u, i, false);
 
 	if (!src)
 		return -ENOMEM;
@@ -231,10 +247,11 @@ static int renew_kid(struct refresh *r, struct unit *u, uint32_t i, const struct
 		if (was && was->unit)
 			kill_unit(r, unit_at(r->t, was->unit));
 		kid->unit = 0;
-		if (!kid->format && written)
-			set_kid_time(r, u, i);
-		return 0;
 	}
+	if (!kid->format && written)
+		set_kid_time(r, u, i);
+	if (!was || !was->unit || was->format != kid->format)
+		return 0;
 	kid->unit = was->unit;
 	sub = unit_at(r->t, kid->unit);
 	rc = renew_source(u, i, sub);
@@ -278,6 +295,13 @@ static void refresh_before(struct refresh *r, struct unit *u, const uint8_t *how
 	}
 }
 
+/* An entry that is said to be elsewhere, although nothing moved, is another one. */
+static bool is_written(const struct refresh *r, const struct unit *u, const struct entry *was, const struct entry *now)
+{
+	return !was || was->size != now->size || entry_stored(was) != entry_stored(now) || was->lost != now->lost ||
+	       touches(r, u->src, now->at, entry_stored(now)) || (was->at != now->at && !r->plan->moved);
+}
+
 /* Where the entries are and what they are now; how: what became of each. */
 static int place_kids(struct refresh *r, struct unit *u, const struct entries *entries, const struct kid *was,
 		      uint32_t nwas, uint8_t *how)
@@ -287,7 +311,7 @@ static int place_kids(struct refresh *r, struct unit *u, const struct entries *e
 
 	for (uint32_t i = 0; i < entries->n; i++) {
 		const struct entry *now = &entries->v[i];
-		bool written = i >= nwas || was[i].entry.size != now->size || touches(r, u->src, now->at, now->size);
+		bool written = is_written(r, u, i < nwas ? &was[i].entry : NULL, now);
 
 		if (i < nwas)
 			u->kids[i] = was[i];
@@ -295,17 +319,37 @@ static int place_kids(struct refresh *r, struct unit *u, const struct entries *e
 			continue;
 		u->kids[i].entry = *now;
 		u->kids[i].format = NULL;
+		if (written)
+			u->kids[i].gen = atomic_load(&u->gen);
 		how[i] = written ? WRITTEN : MOVED;
 		rc = rc ? rc : layout_probe(r->t, u, i, room, NULL);
 	}
 	return rc;
 }
 
+/* Entries that have other names are other entries. */
+static int refresh_names(struct unit *u, const struct entries *entries, bool *renamed)
+{
+	struct stored *now;
+	int rc = layout_names(u, entries, &now, NULL);
+
+	if (rc || !now)
+		return rc;
+	*renamed = !u->stored || !stored_same(u->stored, now);
+	if (*renamed) {
+		stored_free(u->stored);
+		u->stored = now;
+	} else {
+		stored_free(now);
+	}
+	return 0;
+}
+
 /* Objects look at what lies behind them, so all entries are placed before the first is read. */
-static int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entries)
+static int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entries, bool renamed)
 {
 	struct kid *was = u->kids;
-	uint32_t nwas = u->nkids;
+	uint32_t nwas = u->nkids, known = renamed ? 0 : nwas;
 	uint8_t *how = calloc(entries->n + 1, sizeof *how);
 	int rc;
 
@@ -317,11 +361,11 @@ static int refresh_kids(struct refresh *r, struct unit *u, const struct entries 
 		return -ENOMEM;
 	}
 	u->nkids = entries->n;
-	rc = place_kids(r, u, entries, was, nwas, how);
+	rc = place_kids(r, u, entries, was, known, how);
 	for (uint32_t i = 0; i < entries->n && !rc; i++)
 		if (how[i] != SAME)
-			rc = renew_kid(r, u, i, i < nwas ? &was[i] : NULL, how[i] == WRITTEN);
-	for (uint32_t i = entries->n; i < nwas; i++)
+			rc = renew_kid(r, u, i, i < known ? &was[i] : NULL, how[i] == WRITTEN);
+	for (uint32_t i = known < entries->n ? known : entries->n; i < nwas; i++)
 		if (was[i].unit)
 			kill_unit(r, unit_at(r->t, was[i].unit));
 	if (u->format->container->in_order)
@@ -362,6 +406,7 @@ static int refresh_written(struct refresh *r, struct unit *u)
 		if (how[i] == SAME)
 			continue;
 		u->kids[i].format = NULL;
+		u->kids[i].gen = atomic_load(&u->gen);
 		u->kids[i].entry.coded |= u->kids[i].bare;
 		rc = layout_probe(r->t, u, i, room, NULL);
 	}
@@ -379,9 +424,9 @@ static int refresh_written(struct refresh *r, struct unit *u)
 /* ---- units that are read anew ---- */
 
 /* Leaves and notes of damage, made anew. After an error the unit is to be forgotten. */
-static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, struct object *o)
+static int refresh_leaves(struct refresh *r, struct unit *u, const struct before_kids *had, struct object *o)
 {
-	struct leaf_numbers k = { { u, new_local }, was_kids, u->nleaves, u->leaves, u->gaps };
+	struct leaf_numbers k = { { u, new_local }, *had, u->nleaves, u->leaves, u->gaps };
 	struct gap *gaps = u->gaps;
 	int rc;
 
@@ -416,8 +461,8 @@ static int refresh_leaves(struct refresh *r, struct unit *u, uint32_t was_kids, 
 
 static int reread(struct refresh *r, struct unit *u)
 {
+	struct before_kids had = { u->nkids, unit_folders(u), false };
 	struct entries entries = { 0 };
-	uint32_t was_kids = u->nkids;
 	struct object *o;
 	int rc = u->format->container ? refresh_written(r, u) : 0;
 
@@ -429,9 +474,11 @@ static int reread(struct refresh *r, struct unit *u)
 	if (u->format->container)
 		rc = u->format->container->list(o, &entries, NULL);
 	if (!rc && u->format->container)
-		rc = refresh_kids(r, u, &entries);
+		rc = refresh_names(u, &entries, &had.renamed);
+	if (!rc && u->format->container)
+		rc = refresh_kids(r, u, &entries, had.renamed);
 	if (!rc)
-		rc = refresh_leaves(r, u, was_kids, o);
+		rc = refresh_leaves(r, u, &had, o);
 	object_close(o);
 	return rc;
 }
@@ -445,7 +492,7 @@ static uint32_t no_local(const struct renumber *r, uint32_t local)
 /* What cannot be read any more is read when somebody looks the next time; nothing of what was known is true then. */
 static void forget_unit(struct refresh *r, struct unit *u)
 {
-	struct leaf_numbers k = { { u, no_local }, u->nkids, u->nleaves, u->leaves, u->gaps };
+	struct leaf_numbers k = { { u, no_local }, { u->nkids, unit_folders(u), false }, u->nleaves, u->leaves, u->gaps };
 
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (u->kids[i].unit)

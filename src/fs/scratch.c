@@ -17,18 +17,11 @@ int64_t now_ns(void)
 	return ns_of(&ts);
 }
 
-static uint8_t dir_kind(struct node dir)
-{
-	const struct leaf *l = node_leaf(dir);
-
-	return l ? l->arg : LEAF_TOP;
-}
-
 /* ---- finding; names are under tree->lock ---- */
 
 static bool lies_in(const struct scratch *s, struct node dir)
 {
-	return s->linked && s->unit == dir.unit && s->dir == dir_kind(dir);
+	return s->linked && s->unit == dir.unit && s->dir == node_dir(dir);
 }
 
 struct scratch *scratch_by_serial(struct tree *t, uint64_t serial)
@@ -151,7 +144,7 @@ int scratch_new(struct tree *t, struct node dir, const char *name, struct scratc
 		free(s);
 		return -ENOMEM;
 	}
-	*s = (struct scratch){ .unit = dir.unit, .dir = dir_kind(dir), .linked = true, .refs = 2, .mode = 0644,
+	*s = (struct scratch){ .unit = dir.unit, .dir = node_dir(dir), .linked = true, .refs = 2, .mode = 0644,
 			       .uid = getuid(), .gid = getgid(), .store = s->store };
 	s->mtime = s->atime = now_ns();
 	pthread_mutex_init(&s->busy, NULL);
@@ -175,7 +168,7 @@ int scratch_rename(struct tree *t, struct scratch *s, struct node dir, const cha
 	if (find(t, dir, name) != s)
 		unlink_one(t, find(t, dir, name));
 	s->unit = dir.unit;
-	s->dir = dir_kind(dir);
+	s->dir = node_dir(dir);
 	s->rejected = false;
 	strcpy(s->name, name);
 	pthread_mutex_unlock(&t->lock);
@@ -354,9 +347,9 @@ bool scratch_refused(struct node dir, const char *name)
 
 	if (is_temporary(name) || !dot || !dot[1])
 		return false;
-	if (is_view_extension(dot + 1) || (dir_kind(dir) == LEAF_TOP && !strcmp(name, ERRORS_NAME)))
+	if (is_view_extension(dot + 1) || (node_dir(dir) == LEAF_TOP && !strcmp(name, ERRORS_NAME)))
 		return true;
-	for (uint32_t i = 0; !dir.local && i < u->nkids; i++)
+	for (uint32_t i = 0; !node_leaf(dir) && i < u->nkids; i++)
 		if (!strcasecmp(dot + 1, u->kids[i].ext))
 			return true;
 	return false;

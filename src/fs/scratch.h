@@ -12,7 +12,7 @@ struct scratch {
 	struct scratch *next;                  /* in tree->scratch; under tree->lock, as all but the store */
 	uint64_t serial;
 	struct unit *unit;                     /* the directory: */
-	uint8_t dir;                           /* enum leaf_dir */
+	uint32_t dir;                          /* enum leaf_dir, or DIR_FOLDER + a folder */
 	bool linked;                           /* has a name; else it lasts while it is open */
 	bool rejected;                         /* made by modelfs */
 	bool stale;                            /* renaming it was answered ESTALE, and the kernel will try once more */

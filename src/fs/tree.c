@@ -289,6 +289,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	if (!t)
 		return err_nomem(e);
 	init_locks(t);
+	unpack_init(t);
 	t->slow = opt->slow;
 	t->writable = opt->write;
 	t->noundo = opt->noundo;

@@ -57,7 +57,7 @@ static struct source *follow(const struct surroundings *s, unsigned k, struct er
 	unsigned file;
 
 	if (kid && kid->entry.size) {
-		src = entry_source(in->src, in->format, &kid->entry);
+		src = kid_source(u->tree, in, (uint32_t)(kid - in->kids), false);
 		if (!src)
 			err_nomem(e);
 	} else if (!in && k == 1 && u->format->behind && !unit_file_beside(u->tree, u, u->format->behind, &file)) {
@@ -130,6 +130,14 @@ int unit_new(struct tree *t, const struct format *format, struct source *src, ui
 	return say_why(rc, e);
 }
 
+struct source *kid_source(struct tree *t, const struct unit *u, uint32_t i, bool peek)
+{
+	const struct kid *kid = &u->kids[i];
+	const struct keep keep = { .by = &t->keeper, .unit = u->id, .index = i, .gen = kid->gen, .peek = peek };
+
+	return entry_open(u->src, u->format, &kid->entry, &keep);
+}
+
 static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **out);
 
 /* The k-th model of a container with companions goes with its k-th skeleton, bank and pack, or the last there is. */
@@ -158,7 +166,7 @@ void unit_choose_mates(struct tree *t, struct unit *u)
 		struct unit *model = kid->unit ? unit_at(t, kid->unit) : NULL;
 		uint32_t pack;
 
-		if (!model || kid->format->role != ROLE_MODEL)
+		if (!model || model->format->role != ROLE_MODEL)
 			continue;
 		pack = model->mate[ROLE_ANIMATIONS];
 		memset(model->mate, 0, sizeof model->mate);
@@ -175,22 +183,24 @@ static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **ou
 	struct kid *kid = &u->kids[i];
 	char name[NODE_NAME_MAX];
 	struct source *src;
+	uint64_t in;
 	int rc;
 
 	if (kid->unit) {
 		*out = unit_at(t, kid->unit);
 		return 0;
 	}
-	src = entry_source(u->src, u->format, &kid->entry);
+	src = kid_source(t, u, i, false);
 	if (!src)
 		return -ENOMEM;
 	kid_name(t, u, i, name);
-	rc = new_unit(t, kid->format, src, u->id, i, hash_name(u->hash, name), out);
+	in = u->stored ? u->stored->dirs[stored_in(u->stored, i)].hash : u->hash;
+	rc = new_unit(t, kid->format ? kid->format : &plain_format, src, u->id, i, hash_name(in, name), out);
 	src_put(src);
 	if (rc)
 		return rc;
 	kid->unit = (*out)->id;
-	if (u->format->container->companions && kid->format->role == ROLE_MODEL)
+	if (u->format->container->companions && kid->format && kid->format->role == ROLE_MODEL)
 		set_mates(t, u, *out);
 	return 0;
 }
@@ -303,7 +313,7 @@ static struct node errors_node(struct unit *u)
 
 	while (u->leaves[i].kind != LEAF_ERRORS)
 		i++;
-	return (struct node){ u, u->nkids + 1 + i };
+	return (struct node){ u, unit_first_leaf(u) + i };
 }
 
 /* The listing of a unit that somebody has seen is another one now. */
@@ -345,6 +355,24 @@ void unit_note(struct tree *t, struct unit *u, const char *text)
 	/* Before that nobody has seen the listing. */
 	if (fresh && atomic_load(&u->state) == UNIT_READY)
 		notes_changed(t, u);
+}
+
+void unit_note_kid(struct tree *t, struct unit *u, uint32_t i, const char *text)
+{
+	char name[NODE_NAME_MAX];
+	struct buf line = { 0 };
+
+	if (u->stored) {
+		kid_name(t, u, i, name);
+		unit_folder_path(u, stored_in(u->stored, i), &line);
+		buf_printf(&line, "%s%s: %s", line.len ? "/" : "", name, text);
+	} else {
+		buf_printf(&line, "entry %u: %s", i, text);
+	}
+	buf_char(&line, 0);
+	if (!line.bad)
+		unit_note(t, u, (const char *)line.p);
+	buf_free(&line);
 }
 
 /* Takes out the notes about a local; with the lock held. */
@@ -446,9 +474,11 @@ void unit_empty(struct unit *u)
 	free(u->leaves);
 	free(u->gaps);
 	free(u->number);
+	stored_free(u->stored);
 	unit_forget_links(u);
 	u->number = NULL;
 	u->kids = NULL;
+	u->stored = NULL;
 	u->leaves = NULL;
 	u->gaps = NULL;
 	u->nkids = u->nleaves = u->ngaps = 0;

@@ -6,6 +6,7 @@
 
 #include "archive.h"
 #include "kinds.h"
+#include "stored.h"
 #include "store.h"
 #include "tree.h"
 
@@ -14,7 +15,8 @@ struct kid {
 	struct entry entry;                    /* first: plan_in_entries() */
 	const struct format *format;           /* NULL: a plain file */
 	const char *ext;
-	uint32_t unit;                         /* 0 while it has none */
+	uint32_t unit;                         /* 0 while it has none; of a plain file: somebody asked for it by name */
+	uint32_t gen;                          /* grows when its bytes change */
 	bool bare;                             /* stored without the cipher, which its first bytes alone tell */
 };
 
@@ -31,8 +33,10 @@ enum leaf_kind {
 	LEAF_GAP,                              /* index: in unit->gaps */
 	LEAF_ERRORS
 };
-/* A unit has at most one directory of each kind. */
+/* A unit has at most one directory of each kind. What can also lie in folders of stored names counts on: DIR_FOLDER and
+ * the folder's number. */
 enum leaf_dir { LEAF_TOP, LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATIONS, LEAF_DIR_CLIPS, LEAF_DIR_RAW };
+#define DIR_FOLDER 8u
 
 #define SIZE_UNKNOWN 0u
 #define SIZE_FAILED 0xffffffffu                /* cannot be made: shown as empty, EIO when opened */
@@ -81,6 +85,7 @@ struct unit {
 	uint32_t id, parent, index;            /* index: entry number in the parent */
 	uint32_t nkids, nleaves, ngaps;        /* once READY */
 	struct kid *kids;
+	struct stored *stored;                 /* names of the entries, and the folders they lie in; NULL: they have none */
 	struct leaf *leaves;
 	struct gap *gaps;
 	uint32_t *number;                      /* of local i + 1, in node_id(); NULL: the locals themselves */
@@ -102,15 +107,47 @@ struct unit {
 	_Atomic bool dead;                     /* its entry is something else now */
 };
 
-/* The kid or leaf a local is; both NULL for the unit's own directory. */
+/* Locals: 0 the unit itself, then its kids, the folders of its stored names, its leaves. */
+static inline uint32_t unit_folders(const struct unit *u)
+{
+	return u->stored ? u->stored->ndirs - 1 : 0;
+}
+
+static inline uint32_t unit_first_leaf(const struct unit *u)
+{
+	return u->nkids + unit_folders(u) + 1;
+}
+
+static inline uint32_t unit_locals(const struct unit *u)
+{
+	return u->nkids + unit_folders(u) + u->nleaves;
+}
+
+/* The kid, folder or leaf a local is; none of them for the unit's own directory. */
 static inline struct kid *node_kid(struct node n)
 {
 	return n.local && n.local <= n.unit->nkids ? &n.unit->kids[n.local - 1] : NULL;
 }
 
+/* Its number in unit->stored; 0: it is no folder. */
+static inline uint32_t node_folder(struct node n)
+{
+	return n.local > n.unit->nkids && n.local < unit_first_leaf(n.unit) ? n.local - n.unit->nkids : 0;
+}
+
 static inline struct leaf *node_leaf(struct node n)
 {
-	return n.local && n.local > n.unit->nkids ? &n.unit->leaves[n.local - 1 - n.unit->nkids] : NULL;
+	uint32_t first = unit_first_leaf(n.unit);
+
+	return n.local >= first ? &n.unit->leaves[n.local - first] : NULL;
+}
+
+/* The directory that a node is. */
+static inline uint32_t node_dir(struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+
+	return node_folder(n) ? DIR_FOLDER + node_folder(n) : l ? l->arg : LEAF_TOP;
 }
 
 #define SECOND 1000000000ll                    /* nanoseconds */
@@ -166,6 +203,7 @@ struct tree {
 	struct folder *folder;                 /* NULL: SOURCE is a file */
 	struct names *names;
 	struct cache *cache;
+	struct keeper keeper;                  /* of what is unpacked, in the cache */
 	pthread_mutex_t commit;
 	pthread_rwlock_t state;
 	pthread_mutex_t opening;               /* of a file beside SOURCE, which reads */
@@ -206,9 +244,13 @@ void unit_find_pack_behind(struct tree *t, struct unit *u);
 struct unit *unit_at(const struct tree *t, uint32_t id);
 int unit_new(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
 	     uint64_t hash, struct unit **out, struct err *e);
-/* The unit of a kid that is a directory, made when it has none. */
+/* The unit of a kid, made when it has none; of a plain file too. */
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e);
+/* The bytes of a kid; one reference, NULL when out of memory. peek: it is only looked at. */
+struct source *kid_source(struct tree *t, const struct unit *u, uint32_t i, bool peek);
 void unit_note(struct tree *t, struct unit *u, const char *text);      /* adds a line unless it is there */
+/* The same, about an entry of a container. */
+void unit_note_kid(struct tree *t, struct unit *u, uint32_t i, const char *text);
 /* The same about a text that was refused; one line per file. */
 void unit_note_refused(struct tree *t, struct unit *u, uint32_t local, const char *text);
 /* Takes back the line about a local; 0: all that tell of damage. Whether there was one. */
@@ -227,6 +269,8 @@ struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, 
 int64_t kid_time_get(struct tree *t, const struct unit *u, uint32_t kid);
 void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t time);
 bool node_is_dir(struct node n);
+/* The directory of its unit that a node lies in; of a unit's own directory the parent's. */
+uint32_t node_lies_in(struct tree *t, struct node n);
 
 /* tree.c */
 static inline struct tree_file *tree_file(const struct tree *t, unsigned i)
@@ -271,9 +315,13 @@ bool tree_is_file(const struct tree *t, const struct unit *u);
 /* layout.c */
 int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e);
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e);
+/* The names that a container stores, from its table. */
+int layout_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
 /* What entry i is, and its extension. room: PROBE_MOST bytes. */
 int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e);
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
+/* Adds the path of a folder of a unit, below it; nothing for 0. */
+void unit_folder_path(const struct unit *u, uint32_t folder, struct buf *out);
 /* The name of a unit's entry or file. */
 void unit_name(const struct unit *u, char name[NODE_NAME_MAX]);
 /* The leaf of that kind, arg and index that a filled unit has of its own; NULL. */
@@ -289,6 +337,9 @@ struct range leaf_numbered(const struct unit *u, struct range r);
 /* The first of such a run whose number is not less. */
 uint32_t leaf_by_number(const struct unit *u, struct range run, uint32_t number);
 void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX]);
+
+/* unpack.c */
+void unpack_init(struct tree *t);
 
 /* render.c */
 /* The text of a leaf; one reference. */

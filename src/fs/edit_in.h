@@ -1,0 +1,81 @@
+/* Inside an edit: what it has opened. */
+#ifndef MODELFS_EDIT_IN_H
+#define MODELFS_EDIT_IN_H
+
+#include "edit.h"
+
+/* Bytes that are read and written through a plan. */
+struct run {
+	struct plan *plan;                     /* NULL: not opened */
+	struct source *root;                   /* overlay of plan */
+	bool original;                         /* the plan's base is what the tree shows */
+};
+
+/* One step of the chain: an entry as the edit sees it. */
+struct level {
+	struct surroundings around;            /* first: a hook's look around leads back to the level */
+	struct edit *edit;
+	struct level *next;                    /* of the edit */
+	struct level *up;                      /* the container; NULL: the entry is a file */
+	struct unit *unit;
+	struct run *run;                       /* that its bytes lie in */
+	struct source *src;                    /* held */
+	struct object *object;                 /* once opened */
+	struct entries entries;                /* of a container, once opened */
+	bool keep;                             /* edit_reopen() */
+};
+
+/* One of the tree's files that the edit has opened. */
+struct edit_file {
+	struct run run;                        /* first */
+	struct edit_file *next;
+	unsigned number;
+	struct plan *first;                    /* edit_repeat(): the plan as it was; NULL: there was none */
+};
+
+/* An entry that its container packs: what it holds, until it is packed again. */
+struct edit_entry {
+	struct run run;                        /* first */
+	struct edit_entry *next;
+	struct unit *in;
+	uint32_t index;
+	bool anew;                             /* what it held cannot be read: all of it is written */
+};
+
+/* Plans that others rest on. */
+struct frozen { struct frozen *next; struct plan *plan; };
+
+struct edit {
+	struct tree *tree;
+	bool second;                           /* edit_repeat() */
+	bool moved;                            /* an entry has another size or place */
+	struct edit_file *files;
+	struct edit_entry *entries;
+	struct frozen *frozen;
+	struct level *levels;
+	struct source *lent;                   /* of edit_resize_kid() */
+	struct buf lines;
+};
+
+int run_open(struct run *r, struct source *base, struct err *e);
+void run_close(struct run *r);
+/* Another size; root is another source then. */
+int run_resize(struct run *r, uint64_t size, struct err *e);
+bool plan_changes(const struct plan *p);
+
+int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *e);
+int open_object(struct level *l, struct err *e);
+/* After a hook of a container that may have had its own entry resized. */
+void take_resized(struct level *l);
+
+/* edit_pack.c */
+bool is_packed(const struct level *in, uint32_t i);
+/* What entry i of a container holds. */
+int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e);
+/* The same, for who writes all of it, `size` bytes. */
+int replace_entry(struct level *in, uint32_t i, uint64_t size, struct run **out, struct err *e);
+/* Packs what was written to entries; the edit is opened anew. */
+int edit_pack(struct edit *ed, struct err *e);
+void close_entries(struct edit *ed);
+
+#endif

@@ -1,0 +1,187 @@
+/* Entries that their containers pack: an edit writes what they hold, and packs it when all is written. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "edit_in.h"
+
+bool is_packed(const struct level *in, uint32_t i)
+{
+	(void)i;
+	return in->unit->format->container->put;
+}
+
+static struct edit_entry *find_entry(const struct level *in, uint32_t i)
+{
+	struct edit_entry *f = in->edit->entries;
+
+	while (f && (f->in != in->unit || f->index != i))
+		f = f->next;
+	return f;
+}
+
+/* Whether an entry still is what the tree shows, which may know already what it holds. */
+static bool is_untouched(const struct level *in, uint32_t i)
+{
+	const struct entry *v = &in->entries.v[i];
+	const struct kid *kid = i < in->unit->nkids ? &in->unit->kids[i] : NULL;
+
+	return kid && in->run->original && !in->run->plan->moved && kid->entry.at == v->at && kid->entry.size == v->size &&
+	       entry_stored(&kid->entry) == entry_stored(v) && kid->entry.lost == v->lost &&
+	       !plan_touches(in->run->plan, src_where(in->src, v->at), entry_stored(v));
+}
+
+/* What cannot be unpacked now cannot be later either, when something else is stored in its place. */
+static int open_base(const struct level *in, uint32_t i, bool original, struct source **out, struct err *e)
+{
+	struct source *src = original ? kid_source(in->edit->tree, in->unit, i, false) :
+			     entry_source(in->src, in->unit->format, &in->entries.v[i]);
+	struct pin pin;
+	int rc = src ? src_pin(src, &pin, e) : err_nomem(e);
+
+	if (!rc)
+		src_unpin(&pin);
+	if (rc == -EBADMSG || rc == -EFBIG) {
+		src_put(src);
+		src = src_lost(in->entries.v[i].size);
+		rc = src ? 0 : err_nomem(e);
+	}
+	if (rc)
+		src_put(src);
+	else
+		*out = src;
+	return rc;
+}
+
+int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e)
+{
+	struct edit_entry *f = find_entry(in, i);
+	bool original = is_untouched(in, i);
+	struct source *base = NULL;
+	int rc;
+
+	if (f) {
+		*out = &f->run;
+		return 0;
+	}
+	f = calloc(1, sizeof *f);
+	rc = f ? open_base(in, i, original, &base, e) : err_nomem(e);
+	if (!rc) {
+		rc = run_open(&f->run, base, e);
+		src_put(base);
+	}
+	if (rc) {
+		free(f);
+		return rc;
+	}
+	f->run.original = original;
+	f->in = in->unit;
+	f->index = i;
+	f->next = in->edit->entries;
+	in->edit->entries = f;
+	*out = &f->run;
+	return 0;
+}
+
+static bool is_readable(const struct run *r)
+{
+	uint8_t byte;
+
+	return !r->plan->base->size || !src_pread(r->plan->base, &byte, 1, 0);
+}
+
+int replace_entry(struct level *in, uint32_t i, uint64_t size, struct run **out, struct err *e)
+{
+	struct source *none;
+	struct edit_entry *f;
+	int rc = size <= LIMIT_DECODED ? open_entry(in, i, out, e) :
+		 err_set(e, EFBIG, "%" PRIu64 " bytes, at most %zu can be packed", size, LIMIT_DECODED);
+
+	if (rc)
+		return rc;
+	f = find_entry(in, i);
+	if (!is_readable(&f->run)) {
+		none = src_zeros(0);
+		run_close(&f->run);
+		rc = none ? run_open(&f->run, none, e) : err_nomem(e);
+		src_put(none);
+		f->anew = true;
+	}
+	return rc || f->run.plan->size == size ? rc : run_resize(&f->run, size, e);
+}
+
+/* ---- packing ---- */
+
+/* The innermost entry of which something was written: what it is packed into comes after it. */
+static int next_written(struct edit *ed, struct edit_entry **out, struct err *e)
+{
+	int rc = 0;
+
+	*out = NULL;
+	for (struct edit_entry *f = ed->entries; f && !rc; f = f->next) {
+		rc = plan_settle(f->run.plan, e);
+		if (!rc && (f->anew || plan_changes(f->run.plan)) && (!*out || f->in->depth > (*out)->in->depth))
+			*out = f;
+	}
+	return rc;
+}
+
+static int pack(struct edit *ed, struct edit_entry *f, struct err *e)
+{
+	const struct container_ops *c = f->in->format->container;
+	struct level *in;
+	int rc = open_level(ed, f->in, &in, e);
+
+	rc = rc ? rc : open_object(in, e);
+	rc = rc ? rc : c->put(in->object, &in->entries, f->index, f->run.root, e);
+	if (!rc)
+		take_resized(in);
+	return rc;
+}
+
+static struct edit_entry *take(struct edit *ed, struct edit_entry *f)
+{
+	struct edit_entry **p = &ed->entries;
+
+	while (*p != f)
+		p = &(*p)->next;
+	*p = f->next;
+	return f;
+}
+
+static void free_entries(struct edit_entry *f)
+{
+	while (f) {
+		struct edit_entry *next = f->next;
+
+		run_close(&f->run);
+		free(f);
+		f = next;
+	}
+}
+
+int edit_pack(struct edit *ed, struct err *e)
+{
+	struct edit_entry *done = NULL, *f = NULL;
+	int rc;
+
+	while (!(rc = next_written(ed, &f, e)) && f) {
+		rc = pack(ed, f, e);
+		if (rc)
+			break;
+		take(ed, f)->next = done;
+		done = f;
+	}
+	if (done) {
+		ed->moved = true;
+		edit_reopen(ed);               /* nobody reads through the old plans any more */
+		free_entries(done);
+	}
+	return rc;
+}
+
+void close_entries(struct edit *ed)
+{
+	free_entries(ed->entries);
+	ed->entries = NULL;
+}
