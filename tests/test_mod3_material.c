@@ -170,7 +170,12 @@ static void build_library(struct buf *b)
 	put_resource(b, 2, 0x52ad9, 1);
 }
 
-struct place { struct surroundings around; struct source *library, *texture; unsigned asked; };
+struct place {
+	struct surroundings around;
+	struct source *library, *texture;
+	const char *ext;                       /* of the library */
+	unsigned asked;
+};
 
 static int find(const struct surroundings *s, const struct want *w, struct source **out, uint32_t *link, struct err *e)
 {
@@ -179,10 +184,12 @@ static int find(const struct surroundings *s, const struct want *w, struct sourc
 	(void)e;
 	p->asked++;
 	if (w->where == WANT_SWAP_EXT) {
-		assert_string_equal(w->path, "mrl3");
+		assert_string_equal(w->path, p->asked == 1 ? "mrl3" : "mrl");
+		if (!p->library || strcmp(w->path, p->ext))
+			return -ENOENT;
 		*link = 5;
-		*out = p->library ? src_ref(p->library) : NULL;
-		return p->library ? 0 : -ENOENT;
+		*out = src_ref(p->library);
+		return 0;
 	}
 	assert_int_equal(w->where, WANT_BELOW_ROOT);
 	assert_string_equal(w->root, "nativePC");
@@ -193,12 +200,13 @@ static int find(const struct surroundings *s, const struct want *w, struct sourc
 	return 0;
 }
 
-static void open_beside(struct place *p, const struct buf *model, const struct buf *library, struct object **o)
+static void open_beside(struct place *p, const struct buf *model, const struct buf *library, const char *ext,
+			struct object **o)
 {
 	struct source *src = src_memory(model->p, model->len);
 	struct err e = { 0 };
 
-	*p = (struct place){ .around = { .find = find } };
+	*p = (struct place){ .around = { .find = find }, .ext = ext };
 	p->library = library ? src_memory(library->p, library->len) : NULL;
 	p->texture = src_memory("TEX", 4);
 	if (object_open(&fmt_mod3, src, &p->around, o, &e))
@@ -250,7 +258,7 @@ static void test_library(void **state)
 	(void)state;
 	build_skin(&model);
 	build_library(&library);
-	open_beside(&p, &model, &library, &o);
+	open_beside(&p, &model, &library, "mrl3", &o);
 	sound(o);
 	doc_is(o, MOD3_DOC_MATERIALS, 0, materials);
 	assert_int_equal(p.asked, 3);          /* a path that leads up is not looked for */
@@ -273,6 +281,24 @@ static void test_library(void **state)
 }
 
 /* The model is sound without one, and beside a damaged one. */
+/* In archives that name files by their types. */
+static void test_library_by_type(void **state)
+{
+	struct buf model, library;
+	struct place p;
+	struct object *o;
+
+	(void)state;
+	build_skin(&model);
+	build_library(&library);
+	open_beside(&p, &model, &library, "mrl", &o);
+	sound(o);
+	doc_is(o, MOD3_DOC_MATERIALS, 0, materials);
+	object_close(o);
+	buf_free(&model);
+	buf_free(&library);
+}
+
 static void test_no_library(void **state)
 {
 	struct buf model, library;
@@ -286,10 +312,10 @@ static void test_no_library(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		if (i)
 			set8(&library, 0, 'X');
-		open_beside(&p, &model, i ? &library : NULL, &o);
+		open_beside(&p, &model, i ? &library : NULL, "mrl3", &o);
 		sound(o);
 		assert_int_equal(object_count(o, PART_IMAGE), 0);
-		assert_int_equal(p.asked, 1);
+		assert_int_equal(p.asked, i ? 1 : 2);
 		text = text_of(o, MOD3_DOC_MATERIALS, 0);
 		assert_string_equal(text, CLOTH "- name: \"skin\"\n  hash: 0xfd8697e1  # derived\n"
 					  "  mrl3: null  # derived\n  textures: []  # derived\n");
@@ -304,7 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names), cmocka_unit_test(test_full_names), cmocka_unit_test(test_no_materials),
-		cmocka_unit_test(test_library), cmocka_unit_test(test_no_library),
+		cmocka_unit_test(test_library), cmocka_unit_test(test_library_by_type), cmocka_unit_test(test_no_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

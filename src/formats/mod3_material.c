@@ -118,13 +118,27 @@ static int link_textures(struct object *o, struct err *e)
 	return rc;
 }
 
+/* Archives name files by their types, where that of all libraries is mrl. */
+static int link_library(struct object *o, struct err *e)
+{
+	static const char *const exts[] = { "mrl3", "mrl" };
+	struct mod3 *m = o->priv;
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(exts) && !rc; i++) {
+		rc = object_link(o, &(struct want){ WANT_SWAP_EXT, exts[i], NULL }, &m->library_link, e);
+		if (!rc && o->links[m->library_link].src)
+			break;
+	}
+	return rc;
+}
+
 /* A library that cannot be read is damaged for itself; the model is sound without one. */
 static int read_library(struct object *o, struct err *e)
 {
 	struct mod3 *m = o->priv;
 	struct mrl3_library *l = arena_alloc(&o->arena, 1, sizeof *l);
-	int rc = l ? object_link(o, &(struct want){ WANT_SWAP_EXT, "mrl3", NULL }, &m->library_link, e) :
-		     err_nomem(e);
+	int rc = l ? link_library(o, e) : err_nomem(e);
 
 	if (rc || !o->links[m->library_link].src)
 		return rc;

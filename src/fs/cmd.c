@@ -303,6 +303,7 @@ struct walk {
 };
 
 static int walk_unit(struct walk *w, struct cmd_place *unit);
+static int walk_folder(struct walk *w, struct cmd_place *dir);
 
 static int walk_below(struct walk *w, struct cmd_place *unit, const char *name)
 {
@@ -314,27 +315,37 @@ static int walk_below(struct walk *w, struct cmd_place *unit, const char *name)
 		rc = cmd_place_find(&kid);
 		tree_leave(w->t);
 	}
-	/* What is gone by now is no unit of the tree; nor are directories inside one. */
+	/* What is gone by now is no unit of the tree; nor are directories inside one, but in folders of a container are
+	 * some. */
 	if (rc == -ENOMEM)
 		rc = err_nomem(w->e);
+	else if (!rc && kid.node.local && node_folder(kid.node))
+		rc = walk_folder(w, &kid);
 	else
 		rc = rc || kid.node.local ? 0 : walk_unit(w, &kid);    /* no deeper than LIMIT_NESTING */
 	cmd_place_free(&kid);
 	return rc;
 }
 
-static int walk_unit(struct walk *w, struct cmd_place *unit)
+static int walk_folder(struct walk *w, struct cmd_place *dir)
 {
 	struct buf names = { 0 };
-	int rc = w->fn(w->ctx, unit);
+	int rc = 0;
 
-	if (!rc && cmd_names(unit, &names, NULL) == -ENOMEM)
+	if (cmd_names(dir, &names, NULL) == -ENOMEM)
 		rc = err_nomem(w->e);          /* another failure is fn's to find out */
 	for (size_t at = 0; at < names.len && !rc; at += strlen((char *)names.p + at) + 1)
 		if (names.p[at] == '/')
-			rc = walk_below(w, unit, (char *)names.p + at + 1);
+			rc = walk_below(w, dir, (char *)names.p + at + 1);
 	buf_free(&names);
 	return rc;
+}
+
+static int walk_unit(struct walk *w, struct cmd_place *unit)
+{
+	int rc = w->fn(w->ctx, unit);
+
+	return rc ? rc : walk_folder(w, unit);
 }
 
 int cmd_each_unit(struct tree *t, int (*fn)(void *ctx, struct cmd_place *unit), void *ctx, struct err *e)

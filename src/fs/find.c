@@ -1,4 +1,5 @@
-/* Files that objects ask for by name, of a SOURCE that is one file: they lie beside it, or below its folder. */
+/* Files that objects ask for by name: those of a SOURCE that is one file, which lie beside it or below its folder, and
+ * entries of a container that stores names. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -188,9 +189,155 @@ static int find_unit(struct tree *t, const struct unit *u, const struct want *w,
 	return rc ? -ENOENT : unit_of_file(t, file, out, e);
 }
 
-int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
+static int find_outside(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
 {
 	return t->folder ? folder_find(t, u, w, out, e) : find_unit(t, u, w, out, e);
+}
+
+/* ---- in a container that stores names ---- */
+
+/* The entry at a path below a folder; each part as it is, or in any case. */
+static uint32_t walk(const struct stored *s, uint32_t dir, const char *path, bool exact)
+{
+	char name[NODE_NAME_MAX];
+
+	for (;;) {
+		size_t n = strcspn(path, "/");
+		uint32_t item;
+
+		if (n >= sizeof name)
+			return STORED_NONE;
+		memcpy(name, path, n);
+		name[n] = 0;
+		item = exact ? stored_find(s, dir, name) : stored_find_any_case(s, dir, name, n);
+		if (item == STORED_NONE || !path[n] == !!stored_dir_of(s, item))
+			return STORED_NONE;
+		if (!path[n])
+			return item;
+		dir = stored_dir_of(s, item);
+		path += n + 1;
+	}
+}
+
+static uint32_t walk_any(const struct stored *s, uint32_t dir, const char *path)
+{
+	uint32_t item = walk(s, dir, path, true);
+
+	return item == STORED_NONE ? walk(s, dir, path, false) : item;
+}
+
+/* The only entry of that name, wherever it lies. */
+static uint32_t only_one(const struct stored *s, const char *name)
+{
+	uint32_t found = STORED_NONE;
+
+	for (uint32_t i = 0; i < s->nentries; i++) {
+		if (!want_is_name(stored_name(s, i), name, strlen(name)))
+			continue;
+		if (found != STORED_NONE)
+			return STORED_NONE;
+		found = i;
+	}
+	return found;
+}
+
+static uint32_t find_swapped(const struct stored *s, uint32_t own, const char *ext)
+{
+	char *name = want_swap_ext(stored_name(s, own), ext);
+	uint32_t item = name ? walk(s, stored_in(s, own), name, true) : STORED_NONE;
+
+	free(name);
+	return item;
+}
+
+/* Beside entry `own`, or wherever names alone lead. */
+static uint32_t find_near(const struct stored *s, uint32_t own, const struct want *w)
+{
+	uint32_t item;
+
+	switch (w->where) {
+	case WANT_SWAP_EXT: return find_swapped(s, own, w->path);
+	case WANT_BESIDE: return walk(s, stored_in(s, own), w->path, true);
+	case WANT_LOOSE: break;
+	default: return STORED_NONE;
+	}
+	item = walk(s, stored_in(s, own), w->path, false);
+	item = item == STORED_NONE ? walk(s, 0, w->path, false) : item;
+	return item == STORED_NONE ? only_one(s, w->path) : item;
+}
+
+/* The nearest folder above an entry that is called so; 0: none is. */
+static uint32_t root_above(const struct stored *s, uint32_t own, const char *name)
+{
+	uint32_t dir = stored_in(s, own);
+
+	while (dir && strcasecmp(s->text + s->dirs[dir].name, name))
+		dir = s->dirs[dir].in;
+	return dir;
+}
+
+static bool is_below_root(struct tree *t, const struct unit *file, const char *root)
+{
+	struct buf path = { 0 };
+	bool is = false;
+
+	if (t->folder)
+		folder_unit_path(t, file, &path);
+	else
+		buf_str(&path, file->file ? tree_file(t, file->file)->path : t->path);
+	buf_char(&path, 0);
+	for (const char *at = path.bad ? "" : (const char *)path.p; *at; at += strcspn(at, "/"), at += *at == '/') {
+		size_t n = strcspn(at, "/");
+
+		is |= at[n] && n == strlen(root) && !strncasecmp(at, root, n);
+	}
+	buf_free(&path);
+	return is;
+}
+
+/* The nearest folder with the root's name is the root, within containers or around them; where there is none, each
+ * container is its own. */
+static int find_below_root(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
+{
+	const struct unit *file = u;
+	struct unit *in;
+	uint32_t dir = 0, item;
+	bool outside;
+
+	for (; !tree_is_file(t, file) && !dir; file = dir ? file : in) {
+		in = unit_at(t, file->parent);
+		dir = in->stored ? root_above(in->stored, file->index, w->root) : 0;
+	}
+	item = dir ? walk_any(in->stored, dir, w->path) : STORED_NONE;
+	if (item != STORED_NONE)
+		return unit_of_kid(t, in, item, out, e);
+	while (!tree_is_file(t, file))
+		file = unit_at(t, file->parent);
+	outside = !dir && is_below_root(t, file, w->root);
+	if (outside && !find_outside(t, file, w, out, e))
+		return 0;
+	for (; !tree_is_file(t, u); u = in) {
+		in = unit_at(t, u->parent);
+		item = in->stored ? walk_any(in->stored, 0, w->path) : STORED_NONE;
+		if (item != STORED_NONE)
+			return unit_of_kid(t, in, item, out, e);
+	}
+	return outside ? -ENOENT : find_outside(t, file, w, out, e);
+}
+
+int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
+{
+	struct unit *in = unit_at(t, u->parent);
+	uint32_t item;
+
+	if (tree_is_file(t, u))
+		return find_outside(t, u, w, out, e);
+	if (w->where != WANT_SWAP_EXT && !want_is_below(w->path))
+		return -ENOENT;
+	if (w->where == WANT_BELOW_ROOT)
+		return find_below_root(t, u, w, out, e);
+	item = in->stored ? find_near(in->stored, u->index, w) : STORED_NONE;
+	return item == STORED_NONE ? -ENOENT : unit_of_kid(t, in, item, out, e);
 }
 
 int unit_file_beside(struct tree *t, const struct unit *u, const char *ext, unsigned *file)
