@@ -67,6 +67,10 @@ extern const struct variant arc_variants[2];   /* with the short header, with th
 uint32_t arc_header_size(const uint8_t *head, size_t n, const struct source *src, struct err *e);
 int arc_open(struct object *o, struct err *e);
 
+/* A name as it can stand in a message. */
+struct arc_label { char text[81]; };
+struct arc_label arc_label(const char *name);
+
 /* The extension of a type, or eight digits of it. */
 void arc_extension(uint32_t type, char out[9]);
 

@@ -95,11 +95,9 @@ static void find_layout(struct object *o, struct arc *arc)
 
 /* ---- entries ---- */
 
-/* A name as it can stand in a message. */
-struct printable { char text[81]; };
-static struct printable printable(const char *name)
+struct arc_label arc_label(const char *name)
 {
-	struct printable out = { "" };
+	struct arc_label out = { "" };
 
 	for (size_t i = 0; name[i] && i < sizeof out.text - 1; i++)
 		out.text[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
@@ -111,7 +109,7 @@ static int check_entry(struct object *o, const struct arc *arc, uint32_t i, stru
 	const struct arc_entry *v = &arc->entry[i];
 	const struct entry *shown = &arc->shown[i];
 	uint64_t at = arc->start + (uint64_t)i * ARC_ENTRY_SIZE;
-	struct printable name = printable(arc->name[i]);
+	struct arc_label name = arc_label(arc->name[i]);
 
 	if (v->offset < arc_table_end(arc) || !span_ok(o->src->size, v->offset, v->packed, 1))
 		return err_at(e, EBADMSG, o->src, at + ARC_AT_OFFSET, "ARC entry",

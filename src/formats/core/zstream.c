@@ -129,3 +129,63 @@ int zlib_measure(struct source *stream, uint64_t most, uint64_t *n, struct err *
 	end(&r);
 	return rc;
 }
+
+/* ---- packing ---- */
+
+#define LEAST_WINDOW 9                         /* zlib makes no streams of less */
+#define MOST_WINDOW 15
+
+/* What else may come out shorter: smaller blocks, whose codes fit better, or literals in place of short matches. */
+static const struct { int memory, strategy; } ways[] = {
+	{ 9, Z_DEFAULT_STRATEGY }, { 8, Z_DEFAULT_STRATEGY }, { 7, Z_DEFAULT_STRATEGY }, { 6, Z_DEFAULT_STRATEGY },
+	{ 9, Z_FILTERED }, { 8, Z_FILTERED }, { 6, Z_FILTERED },
+};
+
+static int pack_way(const uint8_t *p, size_t n, int window, unsigned way, uint8_t **out, size_t *nout, struct err *e)
+{
+	z_stream z = { 0 };
+	size_t cap;
+
+	if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, window, ways[way].memory, ways[way].strategy) != Z_OK)
+		return err_nomem(e);
+	cap = deflateBound(&z, n);
+	*out = malloc(cap);
+	if (*out) {
+		z.next_in = (uint8_t *)(uintptr_t)p;
+		z.avail_in = (unsigned)n;
+		z.next_out = *out;
+		z.avail_out = (unsigned)cap;
+		deflate(&z, Z_FINISH);
+		*nout = z.total_out;
+	}
+	deflateEnd(&z);
+	return *out ? 0 : err_nomem(e);
+}
+
+int zlib_pack(const uint8_t *p, size_t n, unsigned window, uint64_t room, uint8_t **out, size_t *nout, struct err *e)
+{
+	int bits = window < LEAST_WINDOW ? LEAST_WINDOW : window > MOST_WINDOW ? MOST_WINDOW : (int)window;
+	uint8_t *best = NULL, *other = NULL;
+	size_t nbest = 0, nother = 0;
+	int rc = 0;
+
+	for (unsigned way = 0; way < ARRAY_LEN(ways) && !rc && (!best || nbest > room); way++) {
+		rc = pack_way(p, n, bits, way, &other, &nother, e);
+		if (rc)
+			break;
+		if (best && nother >= nbest) {
+			free(other);
+			continue;
+		}
+		free(best);
+		best = other;
+		nbest = nother;
+	}
+	if (rc) {
+		free(best);
+		return rc;
+	}
+	*out = best;
+	*nout = nbest;
+	return 0;
+}
