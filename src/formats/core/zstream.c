@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <zlib.h>
+#include <zopfli/zopfli.h>
+
+#include "bytes.h"
 
 #define PIECE 131072u                          /* of a stream, read at once */
 #define FIRST_PIECE 2048u                      /* where only the beginning is wanted: it mostly tells enough */
@@ -134,58 +138,128 @@ int zlib_measure(struct source *stream, uint64_t most, uint64_t *n, struct err *
 
 #define LEAST_WINDOW 9                         /* zlib makes no streams of less */
 #define MOST_WINDOW 15
+#define WAYS_MOST ((size_t)32 << 20)           /* bytes that are packed a second time, some seconds for all ways */
 
-/* What else may come out shorter: smaller blocks, whose codes fit better, or literals in place of short matches. */
-static const struct { int memory, strategy; } ways[] = {
-	{ 9, Z_DEFAULT_STRATEGY }, { 8, Z_DEFAULT_STRATEGY }, { 7, Z_DEFAULT_STRATEGY }, { 6, Z_DEFAULT_STRATEGY },
-	{ 9, Z_FILTERED }, { 8, Z_FILTERED }, { 6, Z_FILTERED },
+struct packing {
+	const uint8_t *p;
+	size_t n;
+	int window;
+	uint64_t room;
+	uint8_t *best;                         /* the shortest stream so far */
+	size_t nbest;
 };
 
-static int pack_way(const uint8_t *p, size_t n, int window, unsigned way, uint8_t **out, size_t *nout, struct err *e)
+/* What else may come out shorter: smaller blocks, whose codes fit better, literals in place of short matches, or what a
+ * game's own tools did. */
+static const struct { int level, memory, strategy; } ways[] = {
+	{ 9, 9, Z_DEFAULT_STRATEGY }, { 9, 8, Z_DEFAULT_STRATEGY }, { 9, 7, Z_DEFAULT_STRATEGY },
+	{ 9, 6, Z_DEFAULT_STRATEGY }, { 9, 9, Z_FILTERED },         { 9, 8, Z_FILTERED },
+	{ 9, 6, Z_FILTERED },         { 8, 8, Z_DEFAULT_STRATEGY }, { 7, 8, Z_DEFAULT_STRATEGY },
+	{ 6, 8, Z_DEFAULT_STRATEGY },
+};
+
+/* How long zopfli looks for the shortest stream, and for how many bytes somebody can wait for that: a second or two, and
+ * a minute for what is made of few different bytes in no order. In longer ones zlib's ways make up for a changed value.
+ * No clock decides: an edit is planned twice and has to come out the same. */
+static const struct { int rounds; size_t most; } searches[] = {
+	{ 5, (size_t)512 << 10 }, { 15, (size_t)128 << 10 }, { 60, (size_t)64 << 10 },
+};
+
+static void keep_shorter(struct packing *k, uint8_t *out, size_t n)
+{
+	if (k->best && n >= k->nbest) {
+		free(out);
+		return;
+	}
+	free(k->best);
+	k->best = out;
+	k->nbest = n;
+}
+
+/* No way takes a quarter off what another one made. */
+static bool is_worth_trying(const struct packing *k, size_t most)
+{
+	return !k->best || (k->n <= most && k->nbest > k->room && k->nbest - k->room <= k->nbest / 4);
+}
+
+static int pack_way(struct packing *k, unsigned way, struct err *e)
 {
 	z_stream z = { 0 };
+	uint8_t *out;
 	size_t cap;
 
-	if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, window, ways[way].memory, ways[way].strategy) != Z_OK)
+	if (deflateInit2(&z, ways[way].level, Z_DEFLATED, k->window, ways[way].memory, ways[way].strategy) != Z_OK)
 		return err_nomem(e);
-	cap = deflateBound(&z, n);
-	*out = malloc(cap);
-	if (*out) {
-		z.next_in = (uint8_t *)(uintptr_t)p;
-		z.avail_in = (unsigned)n;
-		z.next_out = *out;
+	cap = deflateBound(&z, k->n);
+	out = malloc(cap);
+	if (out) {
+		z.next_in = (uint8_t *)(uintptr_t)k->p;
+		z.avail_in = (unsigned)k->n;
+		z.next_out = out;
 		z.avail_out = (unsigned)cap;
 		deflate(&z, Z_FINISH);
-		*nout = z.total_out;
+		keep_shorter(k, out, z.total_out);
 	}
 	deflateEnd(&z);
-	return *out ? 0 : err_nomem(e);
+	return out ? 0 : err_nomem(e);
+}
+
+/* Zopfli knows one window only, but no match reaches farther back than the bytes do. */
+static bool can_search(const struct packing *k)
+{
+	return k->window == MOST_WINDOW || k->n <= (size_t)1 << k->window;
+}
+
+/* It ends the process when memory runs out. So it is called while there is more than twice what it takes, 40 MiB with
+ * what comes out. Another thread may still take that meanwhile. */
+static bool memory_is_left(void)
+{
+	size_t n = (size_t)80 << 20;
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p != MAP_FAILED && !munmap(p, n);
+}
+
+/* As zlib's header: deflate, the window, "slowest", and what makes it a multiple of 31. */
+static void put_header(uint8_t *out, int window)
+{
+	uint16_t head = (uint16_t)((8 | (window - 8) << 4) << 8 | 3 << 6);
+
+	put_be16(out, (uint16_t)(head + 31 - head % 31));
+}
+
+static int search(struct packing *k, int rounds, struct err *e)
+{
+	ZopfliOptions how;
+	uint8_t *out = NULL;
+	size_t n = 0;
+
+	if (!memory_is_left())
+		return err_nomem(e);
+	ZopfliInitOptions(&how);
+	how.numiterations = rounds;
+	ZopfliCompress(&how, ZOPFLI_FORMAT_ZLIB, k->p, k->n, &out, &n);
+	put_header(out, k->window);
+	keep_shorter(k, out, n);
+	return 0;
 }
 
 int zlib_pack(const uint8_t *p, size_t n, unsigned window, uint64_t room, uint8_t **out, size_t *nout, struct err *e)
 {
 	int bits = window < LEAST_WINDOW ? LEAST_WINDOW : window > MOST_WINDOW ? MOST_WINDOW : (int)window;
-	uint8_t *best = NULL, *other = NULL;
-	size_t nbest = 0, nother = 0;
+	struct packing k = { .p = p, .n = n, .window = bits, .room = room };
 	int rc = 0;
 
-	for (unsigned way = 0; way < ARRAY_LEN(ways) && !rc && (!best || nbest > room); way++) {
-		rc = pack_way(p, n, bits, way, &other, &nother, e);
-		if (rc)
-			break;
-		if (best && nother >= nbest) {
-			free(other);
-			continue;
-		}
-		free(best);
-		best = other;
-		nbest = nother;
-	}
+	for (unsigned i = 0; i < ARRAY_LEN(ways) && !rc && is_worth_trying(&k, WAYS_MOST); i++)
+		rc = pack_way(&k, i, e);
+	for (unsigned i = 0; i < ARRAY_LEN(searches) && !rc && can_search(&k); i++)
+		if (is_worth_trying(&k, searches[i].most))
+			rc = search(&k, searches[i].rounds, e);
 	if (rc) {
-		free(best);
+		free(k.best);
 		return rc;
 	}
-	*out = best;
-	*nout = nbest;
+	*out = k.best;
+	*nout = k.nbest;
 	return 0;
 }
