@@ -7,6 +7,7 @@
 #define SLOTS 4096u                            /* chains are short: 256 MiB are some ten thousand texts */
 
 struct cached {
+	struct cache *cache;
 	struct cached *chain, *newer, *older;
 	const struct cache_maker *maker;
 	void *value;
@@ -19,7 +20,8 @@ struct cached {
 struct cache {
 	pthread_mutex_t lock;
 	pthread_cond_t made;
-	size_t limit, total;
+	size_t limit;
+	_Atomic size_t total;                  /* changed under the lock */
 	void (*slow)(void);
 	struct cached *newest, *oldest;
 	struct cached *slot[SLOTS];
@@ -41,15 +43,6 @@ struct cache *cache_new(size_t limit, void (*slow)(void))
 void *cached_value(const struct cached *v)
 {
 	return v->value;
-}
-
-void cached_put(struct cached *v)
-{
-	if (v && atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1) {
-		if (v->value)
-			v->maker->drop(v->value);
-		free(v);
-	}
 }
 
 static struct cached **slot_of(struct cache *c, const struct cache_key *k)
@@ -88,14 +81,16 @@ static void unlink_value(struct cache *c, struct cached *v)
 	*p = v->chain;
 }
 
-/* Takes what is over the limit out of the table; the caller drops the list after unlocking. */
+/* Takes what is over the limit out of the table; the caller drops the list after unlocking. What somebody holds would
+ * take memory all the same, and be made once more for the next one who wants it: it stays. */
 static struct cached *evict(struct cache *c)
 {
-	struct cached *gone = NULL;
+	struct cached *gone = NULL, *newer;
 
-	while (c->total > c->limit && c->oldest) {
-		struct cached *v = c->oldest;
-
+	for (struct cached *v = c->oldest; v && c->total > c->limit; v = newer) {
+		newer = v->newer;
+		if (atomic_load(&v->refs) > 1)
+			continue;
 		lru_remove(c, v);
 		unlink_value(c, v);
 		c->total -= v->cost;
@@ -105,13 +100,38 @@ static struct cached *evict(struct cache *c)
 	return gone;
 }
 
+static void drop(struct cached *v)
+{
+	if (v->value)
+		v->maker->drop(v->value);
+	free(v);
+}
+
 static void put_list(struct cached *v)
 {
 	while (v) {
 		struct cached *next = v->chain;
 
-		cached_put(v);
+		if (atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) == 1)
+			drop(v);
 		v = next;
+	}
+}
+
+void cached_put(struct cached *v)
+{
+	struct cache *c = v ? v->cache : NULL;
+	unsigned refs = v ? atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) : 0;
+	struct cached *gone;
+
+	if (refs == 1)
+		drop(v);
+	/* The table's own is left, and room was short while this one was held. */
+	if (refs == 2 && atomic_load_explicit(&c->total, memory_order_relaxed) > c->limit) {
+		pthread_mutex_lock(&c->lock);
+		gone = evict(c);
+		pthread_mutex_unlock(&c->lock);
+		put_list(gone);
 	}
 }
 
@@ -139,6 +159,7 @@ static struct cached *find_or_add(struct cache *c, const struct cache_key *key, 
 	}
 	v = calloc(1, sizeof *v);
 	if (v) {
+		v->cache = c;
 		v->key = *key;
 		v->maker = maker;
 		v->busy = true;
@@ -194,8 +215,14 @@ void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
-	c->limit = 0;
-	put_list(evict(c));
+	while (c->oldest) {                    /* also what somebody has not given back */
+		struct cached *v = c->oldest;
+
+		lru_remove(c, v);
+		unlink_value(c, v);
+		v->chain = NULL;
+		put_list(v);
+	}
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->made);
 	free(c);

@@ -39,6 +39,7 @@ struct edit_entry {
 	struct edit_entry *next;
 	struct unit *in;
 	uint32_t index;
+	struct pin pin;                        /* of what it held */
 	bool anew;                             /* what it held cannot be read: all of it is written */
 };
 

@@ -32,15 +32,13 @@ static bool is_untouched(const struct level *in, uint32_t i)
 }
 
 /* What cannot be unpacked now cannot be later either, when something else is stored in its place. */
-static int open_base(const struct level *in, uint32_t i, bool original, struct source **out, struct err *e)
+static int open_base(const struct level *in, uint32_t i, bool original, struct source **out, struct pin *pin,
+		     struct err *e)
 {
 	struct source *src = original ? kid_source(in->edit->tree, in->unit, i, false) :
 			     entry_source(in->src, in->unit->format, &in->entries.v[i]);
-	struct pin pin;
-	int rc = src ? src_pin(src, &pin, e) : err_nomem(e);
+	int rc = src ? src_pin(src, pin, e) : err_nomem(e);
 
-	if (!rc)
-		src_unpin(&pin);
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		src_put(src);
 		src = src_lost(in->entries.v[i].size);
@@ -65,12 +63,14 @@ int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e)
 		return 0;
 	}
 	f = calloc(1, sizeof *f);
-	rc = f ? open_base(in, i, original, &base, e) : err_nomem(e);
+	rc = f ? open_base(in, i, original, &base, &f->pin, e) : err_nomem(e);
 	if (!rc) {
 		rc = run_open(&f->run, base, e);
 		src_put(base);
 	}
 	if (rc) {
+		if (f)
+			src_unpin(&f->pin);
 		free(f);
 		return rc;
 	}
@@ -102,6 +102,7 @@ int replace_entry(struct level *in, uint32_t i, uint64_t size, struct run **out,
 	f = find_entry(in, i);
 	if (!is_readable(&f->run)) {
 		none = src_zeros(0);
+		src_unpin(&f->pin);
 		run_close(&f->run);
 		rc = none ? run_open(&f->run, none, e) : err_nomem(e);
 		src_put(none);
@@ -154,6 +155,7 @@ static void free_entries(struct edit_entry *f)
 	while (f) {
 		struct edit_entry *next = f->next;
 
+		src_unpin(&f->pin);
 		run_close(&f->run);
 		free(f);
 		f = next;

@@ -292,6 +292,8 @@ const void *handle_map(struct handle *h, size_t *n, uint64_t at)
 		*n = (size_t)(h->size - at);
 	if (!*n)
 		return "";
+	if (h->pin.bytes)
+		return h->pin.bytes + at;
 	return h->src ? src_map(h->src, *n, at) : text ? text + at : NULL;
 }
 
@@ -328,11 +330,11 @@ int handle_read(struct handle *h, void *buf, size_t n, uint64_t at)
 	if (at >= h->size)
 		return 0;
 	n = h->size - at < n ? (size_t)(h->size - at) : n;
-	if (h->src) {
+	if (h->src && !h->pin.bytes) {
 		rc = src_pread(h->src, buf, n, at);
 		return rc ? rc : (int)n;
 	}
-	p = h->text ? rendered_text(h->text)->p : h->lines.p;
+	p = h->pin.bytes ? h->pin.bytes : h->text ? rendered_text(h->text)->p : h->lines.p;
 	memcpy(buf, (const uint8_t *)p + at, n);
 	return (int)n;
 }

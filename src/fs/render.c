@@ -19,8 +19,13 @@ static int make_object(void *ctx, void **value, size_t *cost, struct err *e)
 {
 	struct unit *u = ctx;
 	struct object *o;
-	int rc = object_open(u->format, u->src, &u->around, &o, e);
+	struct pin pin;
+	int rc;
 
+	/* So that it is unpacked once for all reads; if it cannot be, they tell. */
+	src_pin(u->src, &pin, NULL);
+	rc = object_open(u->format, u->src, &u->around, &o, e);
+	src_unpin(&pin);
 	if (!rc) {
 		*value = o;
 		*cost = sizeof *o + o->arena.used;
@@ -213,10 +218,14 @@ static int make_text(void *ctx, void **value, size_t *cost, struct err *e)
 	struct buf b = { 0 };
 	struct cached *hold = NULL;
 	struct object *o = NULL;
+	struct pin pin = { 0 };
 	int rc = text ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
 
-	if (!rc)
+	if (!rc) {
+		src_pin(j->u->src, &pin, NULL);
 		rc = render(j, o, &b, &text->alpha, e);
+		src_unpin(&pin);
+	}
 	if (!rc && b.bad)
 		rc = err_set(e, EFBIG, "the text would be longer than %zu bytes, or memory is short", LIMIT_DECODED);
 	cached_put(hold);

@@ -474,7 +474,10 @@ void tree_leave(struct tree *t)
 
 struct tree_counts tree_count(const struct tree *t)
 {
-	return (struct tree_counts){ .rendered = atomic_load(&t->rendered), .units = atomic_load(&t->nunits) };
+	return (struct tree_counts){
+		.rendered = atomic_load(&t->rendered), .unpacked = atomic_load(&t->unpacked),
+		.units = atomic_load(&t->nunits),
+	};
 }
 
 void tree_warm(struct tree *t)

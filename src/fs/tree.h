@@ -45,6 +45,7 @@ struct tree_options {
 
 struct tree_counts {
 	uint64_t rendered;                     /* texts and pictures made */
+	uint64_t unpacked;                     /* entries of archives that pack them */
 	uint32_t units;
 };
 

@@ -224,7 +224,7 @@ struct tree {
 	bool silent;                           /* refusals are for the caller to tell, not for the log */
 	void (*progress)(uint64_t done, uint64_t all);  /* of a rewrite; NULL: nobody looks */
 	_Atomic uint32_t nunits;
-	_Atomic uint64_t rendered;
+	_Atomic uint64_t rendered, unpacked;
 	void (*slow)(void);                    /* tree_options.slow */
 	struct handle *handles;                /* open ones, under lock */
 	struct buf found, found_open;          /* for tree_tell_found(); under lock */

@@ -15,6 +15,7 @@ static int make(void *ctx, void **value, size_t *cost, struct err *e)
 	uint8_t *p;
 	int rc = src_unpack(w->src, &p, &why);
 
+	atomic_fetch_add_explicit(&w->t->unpacked, 1, memory_order_relaxed);
 	if (!rc) {
 		*value = p;
 		*cost = (size_t)w->src->size + 1;

@@ -165,16 +165,20 @@ bool src_range(const struct source *src, uint64_t *at, uint64_t *n)
 
 int src_pin(struct source *src, struct pin *out, struct err *e)
 {
-	struct packed_source *s;
+	uint64_t at = 0;
+	struct source *whole = src_sliced(src, &at), *s = src;
+	int rc;
 
 	*out = (struct pin){ 0 };
-	while (src && !src->ops->packed)
-		src = src->parent;
-	if (!src)
+	while (s && !s->ops->packed)
+		s = s->parent;
+	if (!s)
 		return 0;
-	s = packed(src);
-	out->by = s->keep.by;
-	return get(s, &out->u, e);
+	out->by = packed(s)->keep.by;
+	rc = get(packed(s), &out->u, e);
+	if (!rc && (s == src || s == whole))
+		out->bytes = out->u.p + at;
+	return rc;
 }
 
 void src_unpin(struct pin *p)

@@ -370,6 +370,14 @@ struct source *src_slice(struct source *parent, uint64_t at, uint64_t n)
 	return s ? &s->s : NULL;
 }
 
+struct source *src_sliced(const struct source *src, uint64_t *at)
+{
+	if (src->ops != &slice_ops)
+		return NULL;
+	*at = ((const struct slice_source *)src)->at;
+	return src->parent;
+}
+
 /* ---- encrypted blocks ---- */
 
 struct blocks_source { struct source s; const struct cipher *cipher; uint32_t key; };

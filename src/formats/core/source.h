@@ -118,9 +118,12 @@ uint64_t src_where(const struct source *src, uint64_t at);
  * their stream. */
 bool src_range(const struct source *src, uint64_t *at, uint64_t *n);
 
-/* Sees to it that what src reads is unpacked, and stays so until src_unpin(); why not, if it cannot be. */
-struct pin { const struct keeper *by; struct unpacked u; };
+/* Sees to it that what src reads is unpacked, and stays so until src_unpin(); why not, if it cannot be. bytes: src's,
+ * where they lie, or NULL. What is not packed needs no pin. */
+struct pin { const struct keeper *by; struct unpacked u; const uint8_t *bytes; };
 int src_pin(struct source *src, struct pin *out, struct err *e);
 void src_unpin(struct pin *p);
+/* What src is a slice of, and where it begins there; NULL: it is none. */
+struct source *src_sliced(const struct source *src, uint64_t *at);
 
 #endif
