@@ -132,7 +132,7 @@ static void test_kept_elsewhere(void **state)
 	assert_int_equal(one.gets, 3);
 	src_put(slice);
 	src_put(src);
-	free(one.p);
+	unpacked_free(one.p, 5000);
 }
 
 /* Who only looks at the beginning has no more than that unpacked; what lies behind is had as ever. */
@@ -154,7 +154,7 @@ static void test_peek(void **state)
 	assert_int_equal(whole, 1);
 	assert_int_equal(one.gets, 1);
 	src_put(src);
-	free(one.p);
+	unpacked_free(one.p, 5000);
 }
 
 /* Neither memory nor time goes to sizes that cannot be. */

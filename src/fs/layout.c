@@ -34,15 +34,8 @@ static const struct format *detect_kid(struct unit *u, struct kid *kid, struct p
 	kid->entry.coded = false;
 	kid->bare = true;
 	src_put(p->src);
-	p->src = kid_source(u->tree, u, p->index, true);
+	p->src = entry_source(u->src, u->format, &kid->entry);
 	return p->src ? format_detect(p, why) : NULL;
-}
-
-static const char *stored_ext(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-
-	return dot && dot != name ? dot + 1 : "";
 }
 
 /* A stream that cannot be unpacked says why when it is. */
@@ -56,9 +49,8 @@ static void note_unreadable(struct tree *t, struct unit *u, uint32_t i, struct s
 		src_unpin(&pin);
 }
 
-int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
+static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, uint8_t *room, struct err *e)
 {
-	struct kid *kid = &u->kids[i];
 	const char *name = u->stored ? stored_name(u->stored, i) : "";
 	struct probe p = { .name = name, .within = u->format, .index = i, .size = kid->entry.size, .room = room };
 	struct err why = { 0 };
@@ -66,10 +58,10 @@ int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, stru
 	bool opens;
 
 	kid->bare = false;
-	if (!kid->entry.size || kid->entry.lost) {
-		kid->ext = u->stored ? stored_ext(name) : "empty";
+	kid->format = NULL;
+	kid->ext = u->stored ? stored_ext(name) : "empty";
+	if (!kid->entry.size || kid->entry.lost)
 		return 0;
-	}
 	p.src = kid_source(t, u, i, true);
 	f = p.src ? detect_kid(u, kid, &p, &why) : NULL;
 	if (!p.src)
@@ -78,9 +70,36 @@ int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, stru
 		note_unreadable(t, u, i, p.src, &why);
 	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL);
 	kid->format = opens ? f : NULL;
-	kid->ext = u->stored ? stored_ext(name) : kid->format ? f->ext : plain_ext(f, &p);
+	if (!u->stored)
+		kid->ext = kid->format ? f->ext : plain_ext(f, &p);
 	src_put(p.src);
 	return 0;
+}
+
+int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
+{
+	int rc = probe(t, u, i, &u->kids[i], room, e);
+
+	atomic_store_explicit(&u->kids[i].known, !rc, memory_order_release);
+	return rc;
+}
+
+int kid_know(struct tree *t, struct unit *u, uint32_t i, struct err *e)
+{
+	struct kid *kid = &u->kids[i], found = { .entry = kid->entry };
+	uint8_t room[PROBE_MOST];
+	int rc;
+
+	if (atomic_load_explicit(&kid->known, memory_order_acquire))
+		return 0;
+	rc = probe(t, u, i, &found, room, e);
+	pthread_mutex_lock(&t->lock);
+	if (!rc && !atomic_load(&kid->known)) {
+		kid->format = found.format;
+		atomic_store_explicit(&kid->known, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return rc;
 }
 
 /* Some of a container's entries, and how it went. */
@@ -163,9 +182,14 @@ int layout_container(struct tree *t, struct unit *u, struct object *o, struct er
 	for (uint32_t i = 0; i < entries.n; i++) {
 		u->kids[i].entry = entries.v[i];
 		u->kids[i].gen = atomic_load(&u->gen);
+		u->kids[i].ext = "";
 	}
 	rc = layout_names(u, &entries, &u->stored, &why);
-	rc = rc ? rc : probe_all(t, u, entries.n, &why);
+	if (!rc && u->stored)
+		for (uint32_t i = 0; i < entries.n; i++)
+			u->kids[i].ext = stored_ext(stored_name(u->stored, i));
+	else
+		rc = rc ? rc : probe_all(t, u, entries.n, &why);
 	if (rc && e)
 		*e = why;
 	u->nkids = rc ? 0 : entries.n;

@@ -157,9 +157,11 @@ static uint64_t dir_hash(const struct unit *u, uint32_t which)
 
 static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
 {
+	int rc = kid_know(t, u, i, NULL);
+
 	*out = (struct node){ .unit = u, .local = i + 1 };
-	if (!u->kids[i].format)
-		return 0;
+	if (rc || !u->kids[i].format)
+		return rc;
 	out->local = 0;
 	return unit_of_kid(t, u, i, &out->unit, NULL);
 }
@@ -352,6 +354,9 @@ static int list_unit(struct tree *t, struct node dir, uint64_t from, bool nodes,
 		if (ghost_is(t, (struct node){ .unit = u, .local = item + 1 }))
 			continue;
 		item_name(t, u, item, name);
+		rc = item < u->nkids ? kid_know(t, u, item, NULL) : 0;
+		if (rc)
+			break;
 		entry.dir = item >= u->nkids || u->kids[item].format;
 		entry.ino = hash_name(hash, name);
 		entry.next = from + 1;

@@ -318,17 +318,27 @@ static int place_kids(struct refresh *r, struct unit *u, const struct entries *e
 		if (!written && same_place(&was[i].entry, now) && !r->plan->moved)
 			continue;
 		u->kids[i].entry = *now;
-		u->kids[i].format = NULL;
 		if (written)
 			u->kids[i].gen = atomic_load(&u->gen);
+		if (u->stored && (i >= nwas || !was[i].known)) {
+			u->kids[i].ext = stored_ext(stored_name(u->stored, i));
+			continue;
+		}
 		how[i] = written ? WRITTEN : MOVED;
 		rc = rc ? rc : layout_probe(r->t, u, i, room, NULL);
 	}
 	return rc;
 }
 
+static void tell_items(struct refresh *r, struct unit *u)
+{
+	for (uint32_t i = 0; i < u->nkids + unit_folders(u); i++)
+		if (i >= u->nkids || u->kids[i].known)
+			tell(r, (struct node){ .unit = u, .local = i + 1 });
+}
+
 /* Entries that have other names are other entries. */
-static int refresh_names(struct unit *u, const struct entries *entries, bool *renamed)
+static int refresh_names(struct refresh *r, struct unit *u, const struct entries *entries, bool *renamed)
 {
 	struct stored *now;
 	int rc = layout_names(u, entries, &now, NULL);
@@ -337,6 +347,7 @@ static int refresh_names(struct unit *u, const struct entries *entries, bool *re
 		return rc;
 	*renamed = !u->stored || !stored_same(u->stored, now);
 	if (*renamed) {
+		tell_items(r, u);
 		stored_free(u->stored);
 		u->stored = now;
 	} else {
@@ -405,8 +416,11 @@ static int refresh_written(struct refresh *r, struct unit *u)
 	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
 		if (how[i] == SAME)
 			continue;
-		u->kids[i].format = NULL;
 		u->kids[i].gen = atomic_load(&u->gen);
+		if (!u->kids[i].known) {
+			how[i] = SAME;
+			continue;
+		}
 		u->kids[i].entry.coded |= u->kids[i].bare;
 		rc = layout_probe(r->t, u, i, room, NULL);
 	}
@@ -474,7 +488,7 @@ static int reread(struct refresh *r, struct unit *u)
 	if (u->format->container)
 		rc = u->format->container->list(o, &entries, NULL);
 	if (!rc && u->format->container)
-		rc = refresh_names(u, &entries, &had.renamed);
+		rc = refresh_names(r, u, &entries, &had.renamed);
 	if (!rc && u->format->container)
 		rc = refresh_kids(r, u, &entries, had.renamed);
 	if (!rc)

@@ -433,6 +433,8 @@ void unit_check(struct tree *t, struct unit *u)
 {
 	if (atomic_load(&u->checked))
 		return;
+	for (uint32_t i = 0; i < u->nkids; i++)
+		kid_know(t, u, i, NULL);
 	for (uint32_t i = 0; i < u->nleaves; i++) {
 		struct leaf *l = &u->leaves[i];
 		struct cached *text;

@@ -38,6 +38,13 @@ const char *stored_name(const struct stored *s, uint32_t item)
 	return s->text + (d ? s->dirs[d].name : s->entries[item].name);
 }
 
+const char *stored_ext(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot != name ? dot + 1 : "";
+}
+
 uint32_t stored_in(const struct stored *s, uint32_t item)
 {
 	uint32_t d = stored_dir_of(s, item);

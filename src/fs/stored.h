@@ -43,6 +43,8 @@ uint32_t stored_find(const struct stored *s, uint32_t dir, const char *name);
 /* The same without regard to case, of n bytes of name and with or without the version that discs add; the first. */
 uint32_t stored_find_any_case(const struct stored *s, uint32_t dir, const char *name, size_t n);
 const char *stored_name(const struct stored *s, uint32_t item);
+/* What follows the last dot of a name; "". */
+const char *stored_ext(const char *name);
 /* The directory an item lies in. */
 uint32_t stored_in(const struct stored *s, uint32_t item);
 /* The directory that an item is; 0: it is an entry. */

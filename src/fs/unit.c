@@ -222,8 +222,10 @@ void unit_find_companions(struct tree *t, struct unit *u)
 
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e)
 {
-	int rc;
+	int rc = kid_know(t, u, i, e);
 
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&t->lock);
 	rc = kid_unit(t, u, i, out);
 	pthread_mutex_unlock(&t->lock);

@@ -13,8 +13,10 @@
 /* One entry of a container. */
 struct kid {
 	struct entry entry;                    /* first: plan_in_entries() */
-	const struct format *format;           /* NULL: a plain file */
+	const struct format *format;           /* NULL: a plain file; once it is known */
 	const char *ext;
+	/* What it is has been found out. Where entries have stored names that waits until somebody looks at it. */
+	_Atomic bool known;
 	uint32_t unit;                         /* 0 while it has none; of a plain file: somebody asked for it by name */
 	uint32_t gen;                          /* grows when its bytes change */
 	bool bare;                             /* stored without the cipher, which its first bytes alone tell */
@@ -319,6 +321,8 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 int layout_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
 /* What entry i is, and its extension. room: PROBE_MOST bytes. */
 int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e);
+/* The same unless it is known; on any thread. */
+int kid_know(struct tree *t, struct unit *u, uint32_t i, struct err *e);
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
 /* Adds the path of a folder of a unit, below it; nothing for 0. */
 void unit_folder_path(const struct unit *u, uint32_t folder, struct buf *out);

@@ -6,21 +6,25 @@
 
 #define KIND_UNPACKED 0xfeu                    /* in keys of the cache; leaf kinds are below */
 
+struct kept { uint8_t *p; uint64_t size; };
+
 struct work { struct tree *t; const struct keep *which; struct source *src; };
 
 static int make(void *ctx, void **value, size_t *cost, struct err *e)
 {
 	struct work *w = ctx;
 	struct err why = { 0 };
-	uint8_t *p;
-	int rc = src_unpack(w->src, &p, &why);
+	struct kept *k = malloc(sizeof *k);
+	int rc = k ? src_unpack(w->src, &k->p, &why) : err_nomem(&why);
 
 	atomic_fetch_add_explicit(&w->t->unpacked, 1, memory_order_relaxed);
 	if (!rc) {
-		*value = p;
-		*cost = (size_t)w->src->size + 1;
+		k->size = w->src->size;
+		*value = k;
+		*cost = (size_t)k->size + sizeof *k;
 		return 0;
 	}
+	free(k);
 	if (rc == -EBADMSG || rc == -EFBIG)
 		unit_note_kid(w->t, unit_at(w->t, w->which->unit), w->which->index, why.text);
 	if (e)
@@ -28,7 +32,15 @@ static int make(void *ctx, void **value, size_t *cost, struct err *e)
 	return rc;
 }
 
-static const struct cache_maker maker = { make, free };
+static void drop(void *value)
+{
+	struct kept *k = value;
+
+	unpacked_free(k->p, k->size);
+	free(k);
+}
+
+static const struct cache_maker maker = { make, drop };
 
 static struct tree *tree_of(const struct keeper *k)
 {
@@ -44,7 +56,7 @@ static int get(const struct keeper *k, const struct keep *which, struct source *
 	int rc = cache_get(w.t->cache, &key, &maker, &w, &hold, e);
 
 	if (!rc)
-		*out = (struct unpacked){ cached_value(hold), hold };
+		*out = (struct unpacked){ ((struct kept *)cached_value(hold))->p, hold };
 	return rc;
 }
 

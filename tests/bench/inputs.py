@@ -7,6 +7,7 @@ CODED.BIN      the same files, encrypted
 big.pmo        one model whose mesh 0 is a long text
 wide.pac       one model that shows 200 files
 big.mod3       one model of 20 meshes of 50,000 vertices
+many.arc       5,000 packed files of 20,000 bytes in 50 folders
 EDIT.BIN       a copy of BIG.BIN, made anew each time
 EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 
 BLOCK = 2048
 BIG_FILES, BIG_PAIRS, BIG_MB = 6602, 812, 500      # as mkbig writes them
@@ -31,6 +33,7 @@ LONG = 64 << 20
 MAGIC = b'\xfe\xca'                                # of no format
 MHFU_PLAIN = {42, 43, *range(46, 63)}              # not encrypted in an archive of another length than the known ones
 PASSTHROUGH = '/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c'
+PACKED_FILES, PACKED_SIZE = 5000, 20000
 PLAIN_FILE, MANY_FOLDERS, MANY_FILES = 1 << 30, 100, 100
 HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
 
@@ -182,6 +185,27 @@ class Inputs:
         model = mkmhp.Model('1.0', [mkmhp.Mesh(groups, [0])], mkmhp.some_materials(rng, 1, 1), (123.4, 56.7, 89.1))
         with open(to, 'wb') as f:
             f.write(mkmhp.write_pmo(model)[0])
+
+    # ---- an archive of packed files
+
+    def many_packed(self):
+        return self.make('many.arc', self.write_packed)
+
+    @staticmethod
+    def packed_name(i):
+        return f'folder{i // 100:02}/file{i:04}.gmd'
+
+    def write_packed(self, to):
+        rng, table, data = random.Random(1), b'', b''
+        start = 8 + 80 * PACKED_FILES
+        for i in range(PACKED_FILES):
+            words = rng.randbytes(PACKED_SIZE // 4)
+            stream = zlib.compress(bytes(c & m for c in words for m in (15, 15, 255, 0)), 9)
+            name = self.packed_name(i)[:-4].replace('/', '\\').encode()
+            table += struct.pack('<64s4I', name, 0x242bb29a, len(stream), PACKED_SIZE | 1 << 30, start + len(data))
+            data += stream
+        with open(to, 'wb') as f:
+            f.write(struct.pack('<4sHH', b'ARC\0', 7, PACKED_FILES) + table + data)
 
     def wide_model(self):
         return self.make('wide.pac', self.write_wide)

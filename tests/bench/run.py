@@ -17,7 +17,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from inputs import Inputs  # noqa: E402  (after the line that keeps the source tree clean)
+from inputs import Inputs, PACKED_FILES  # noqa: E402  (after the line that keeps the source tree clean)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIMITFS_OPTIONS = ['plus=2', 'keep=1', 'cdir=1', 'ttl=1', 'whole=0']      # what modelfs gives the kernel
@@ -453,6 +453,38 @@ class Bench:
             self.report.add('cipher, ' + ' '.join(what.split()), ' '.join(value.split(', ')[0].split()))
         os.sched_setaffinity(0, ALL_CPUS)
 
+    # ---- packed entries
+
+    def packed(self):
+        archive, last = self.inputs.many_packed(), PACKED_FILES - 1
+        first, last = (self.inputs.packed_name(i) for i in (0, last))
+        warm(archive)
+        for mode in self.in_modes():
+            took = {first: [], last: []}
+            for i in range(5 * self.rounds):
+                for name in turned(took, i):
+                    took[name].append(timed(self.modelfs, 'cat', archive, name))
+            self.report.compare(f'modelfs cat of the last of {PACKED_FILES} packed entries, {mode}', took[last], took[first],
+                                '%.2f ms', 'the first', most=1.2, scale=1000)
+            took = {first: [], last: []}
+            for i in range(5 * self.rounds):
+                with self.mount(archive) as m:
+                    timed('ls', m.point)
+                    for name in turned(took, i):
+                        took[name].append(timed('cat', os.path.join(m.point, name)))
+            self.report.compare(f'the same, mounted, {mode}', took[last], took[first], '%.2f ms', 'the first', most=1.2,
+                                scale=1000)
+            self.report.add(f'mount to the end of the first ls of them, {mode}', '%.1f ms' % (1000 * statistics.median(
+                timed(self.modelfs, 'mount', '-o', 'ro', archive, self.point) + timed('ls', self.point) +
+                0 * timed(self.modelfs, 'umount', self.point) for _ in range(self.rounds))))
+        use_cpus('one CPU')
+        for line in output(self.tool('tests/bench/bench_unpack')).splitlines():
+            what, rate, ratio = re.match(r"(.*): +(\d+ MB/s), zlib's loop +\d+ MB/s: ([\d.]+)", line).groups()
+            target = '' if 'level 0' in what else '>= 0.9'
+            self.report.add('unpacking ' + ' '.join(what.split()), rate, "zlib's own loop", ratio, target,
+                            float(ratio) >= 0.9 if target else None)
+        os.sched_setaffinity(0, ALL_CPUS)
+
     # ---- geometry
 
     def geometry(self):
@@ -625,7 +657,7 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'geometry', 'save', 'grow']
+SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'geometry', 'save', 'grow']
 
 
 def turned(items, i):

@@ -40,7 +40,8 @@ struct cipher {
 /* A way to store bytes as a stream that can only be read from its start. */
 struct packer {
 	unsigned ratio;                        /* bytes that one byte of a stream can become, at most */
-	/* The first n bytes of `size` that the stream becomes. Of all of them: the stream has to end with them. */
+	/* The first n bytes of `size` that the stream becomes, to where there is room for one more. Of all of them: the
+	 * stream has to end with them. */
 	int (*unpack)(struct source *stream, uint8_t *to, size_t n, uint64_t size, struct err *e);
 };
 
@@ -74,8 +75,9 @@ struct source *src_pieces(struct source *const *piece, uint32_t n);
 /* The `size` bytes that a stream is said to become; read-only, unpacked when they are read. A stream that becomes
  * something else cannot be read. keep NULL: as with keep->by NULL. */
 struct source *src_packed(struct source *stream, const struct packer *packer, uint64_t size, const struct keep *keep);
-/* All bytes of such a source, from malloc(). EBADMSG, EFBIG past LIMIT_DECODED. */
+/* All bytes of such a source, to be given back with unpacked_free(). EBADMSG, EFBIG past LIMIT_DECODED. */
 int src_unpack(struct source *packed, uint8_t **out, struct err *e);
+void unpacked_free(uint8_t *p, uint64_t size);
 
 /* A regular file or block device, opened for reading. */
 int src_file(const char *path, struct source **out, struct err *e);

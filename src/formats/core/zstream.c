@@ -65,7 +65,8 @@ static int inflate_into(struct reading *r, uint8_t *to, size_t n, bool *ended, s
 			rc = fill(r, e);
 		if (rc)
 			break;
-		z = inflate(&r->z, Z_NO_FLUSH);
+		/* When it ends with this piece, no window has to be kept for a next one. */
+		z = inflate(&r->z, r->at == r->src->size ? Z_FINISH : Z_NO_FLUSH);
 		if (z == Z_MEM_ERROR)
 			rc = err_nomem(e);
 		else if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
@@ -84,24 +85,21 @@ static int wrong_size(struct reading *r, const char *more, uint64_t n, uint64_t 
 		      size);
 }
 
+/* Room for one byte more than there should be, so that the end comes in the same call. */
 static int zlib_unpack(struct source *stream, uint8_t *to, size_t n, uint64_t size, struct err *e)
 {
+	bool whole = n == size, ended = false;
 	struct reading r;
-	bool ended = false;
-	uint8_t more;
-	size_t done, extra = 0;
-	int rc = begin(&r, stream, n < size ? FIRST_PIECE : PIECE, e);
+	size_t done;
+	int rc = begin(&r, stream, whole ? PIECE : FIRST_PIECE, e);
 
 	if (rc)
 		return rc;
-	rc = inflate_into(&r, to, n, &ended, &done, e);
+	rc = inflate_into(&r, to, n + whole, &ended, &done, e);
 	if (!rc && done < n)
 		rc = wrong_size(&r, "", done, size, e);
-	if (!rc && n == size && !ended) {
-		rc = inflate_into(&r, &more, 1, &ended, &extra, e);
-		if (!rc && extra)
-			rc = wrong_size(&r, "more than ", size, size, e);
-	}
+	if (!rc && done > n)
+		rc = wrong_size(&r, "more than ", size, size, e);
 	end(&r);
 	return rc;
 }
