@@ -419,6 +419,24 @@ static void test_lost(void **state)
 	edited_close(&k);
 }
 
+/* Between a place that cannot be and one that can lies no hole, but the table. */
+static void test_lost_in_table(void **state)
+{
+	struct edited k;
+	struct buf b = { 0 };
+
+	(void)state;
+	build_arc(&b, &(struct build_arc){ 7, .first = 0x400 }, files, 3);
+	put_le32(b.p + build_arc_entry(7, 0) + 0x4c, 4);
+	put_le32(b.p + build_arc_entry(7, 0) + 0x44, 20);
+	edited_open(&k, &fmt_arc, b.p, b.len, b.len + 1000);
+	put(&k, 0, "hello", 5);
+	assert_int_equal(entry_of(&k, 0).at, b.len);
+	only(&k, 7, 0, 0, 0);
+	buf_free(&b);
+	edited_close(&k);
+}
+
 /* ---- stored as it is ---- */
 
 static const struct build_file_in_arc plain[] = {
@@ -524,7 +542,7 @@ int main(void)
 		cmocka_unit_test(test_slack),         cmocka_unit_test(test_no_slack),  cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_too_large),     cmocka_unit_test(test_append),    cmocka_unit_test(test_last),
 		cmocka_unit_test(test_hole),          cmocka_unit_test(test_shared),    cmocka_unit_test(test_from_nothing),
-		cmocka_unit_test(test_lost),          cmocka_unit_test(test_stored),    cmocka_unit_test(test_stored_longer),
+		cmocka_unit_test(test_lost),          cmocka_unit_test(test_lost_in_table), cmocka_unit_test(test_stored),    cmocka_unit_test(test_stored_longer),
 		cmocka_unit_test(test_window),        cmocka_unit_test(test_squeezed),
 	};
 

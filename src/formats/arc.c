@@ -163,7 +163,7 @@ static int verify(struct object *o, const struct entries *entries, struct err *e
 		if (rc)
 			break;
 		memcpy(mine, stored, sizeof mine);
-		if (!entries->v[i].lost && entries->v[i].size <= ARC_SIZE_MOST)
+		if (entry.packed && !entries->v[i].lost)
 			entry.size = arc_size_word(arc->layout, entry.size, (uint32_t)entries->v[i].size);
 		rec_encode(&arc_entry_record, arc->be, &entry, mine);
 		if (memcmp(mine, stored, sizeof mine))

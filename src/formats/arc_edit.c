@@ -38,6 +38,11 @@ static struct place place_of(const struct arc_edit *t, uint32_t i)
 	return (struct place){ v->offset, v->packed ? (uint64_t)v->offset + v->packed : 0 };
 }
 
+static bool can_be(const struct arc_edit *t, struct place v)
+{
+	return v.end && v.at >= arc_table_end(t->arc) && v.end <= t->o->src->size;
+}
+
 /* How many of n bytes from `at` on are zero. */
 static int count_zeros(const struct arc_edit *t, uint64_t at, uint64_t n, uint64_t *zeros, struct err *e)
 {
@@ -68,7 +73,7 @@ static int find_room(struct arc_edit *t, struct err *e)
 
 	t->at = own.at;
 	t->room = 0;
-	if (!own.end || own.at < arc_table_end(t->arc) || own.end > end)
+	if (!can_be(t, own))
 		return 0;
 	for (uint32_t k = 0; k < t->arc->n; k++) {
 		struct place other = place_of(t, k);
@@ -104,12 +109,12 @@ static int find_hole(struct arc_edit *t, uint64_t *at, struct err *e)
 
 	*at = 0;
 	for (uint32_t k = 0; k < t->arc->n && v; k++)
-		if (place_of(t, k).end)
+		if (can_be(t, place_of(t, k)))
 			v[n++] = place_of(t, k);
 	if (n)
 		qsort(v, n, sizeof *v, by_place);
 	for (uint32_t k = 0; k < n && !rc && !*at; k++) {
-		if (end && v[k].at > end && v[k].at - end >= t->nstored && span_ok(t->o->src->size, end, t->nstored, 1)) {
+		if (end && v[k].at > end && v[k].at - end >= t->nstored) {
 			rc = count_zeros(t, end, t->nstored, &zeros, e);
 			*at = zeros == t->nstored ? end : 0;
 		}
@@ -206,14 +211,15 @@ static int store(struct arc_edit *t, uint64_t at, struct err *e)
 
 	if (t->room && keep < v->packed)
 		rc = src_clear(t->o->src, t->at + keep, v->packed - keep, "ARC data", e);
-	rc = rc ? rc : src_write(t->o->src, t->stored, t->nstored, at, "ARC data", e);
+	if (!rc && t->nstored)                 /* nothing may have a place that cannot be */
+		rc = src_write(t->o->src, t->stored, t->nstored, at, "ARC data", e);
 	if (rc)
 		return rc;
 	v->packed = (uint32_t)t->nstored;
 	v->size = arc_size_word(t->arc->layout, v->size, (uint32_t)t->nnow);
 	v->offset = (uint32_t)at;
 	*shown = (struct entry){
-		.at = at, .size = t->nnow, .stream = v->packed, .packed = t->stored != t->now,
+		.at = t->nstored ? at : 0, .size = t->nnow, .stream = v->packed, .packed = t->stored != t->now,
 	};
 	return write_numbers(t, e);
 }
