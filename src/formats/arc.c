@@ -184,5 +184,5 @@ const struct format fmt_arc = {
 	.name = "arc", .title = "MT Framework archive (ARC)", .ext = "arc",
 	.doc = "Files with their folders, each a zlib stream of its own, and named without extension: that follows from "
 	       "the type. An archive may hold archives.",
-	.probe = probe, .variants = arc_variants, .nvariants = ARRAY_LEN(arc_variants), .container = &container,
+	.probe = probe, .tells = true, .variants = arc_variants, .nvariants = ARRAY_LEN(arc_variants), .container = &container,
 };

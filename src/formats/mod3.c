@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bytes.h"
+
 #define OFFSET(m, at, doc) U64(S, m, at, doc, .view = V_HEX, .digits = 8, .flags = FL_DERIVED)
 
 #define S struct mod3_header
@@ -187,6 +189,9 @@ const struct variant mod3_variant = {
 /* Other versions belong to other games and have another layout. */
 static int probe(struct probe *p)
 {
+	if (p->n >= 6 && !memcmp(p->head, "\0DOM", 4))
+		err_at(p->why, EBADMSG, p->src, 4, "MOD version", "%u, big-endian, expected %u, little-endian",
+		       be_u16(p->head + 4), MOD3_VERSION);
 	if (p->n < 6 || memcmp(p->head, "MOD", 4))
 		return 0;
 	if (p->head[4] == MOD3_VERSION)
@@ -277,6 +282,7 @@ const struct format fmt_mod3 = {
 	       "Shaders and textures are in the MRL3 of the same name.",
 	.role = ROLE_MODEL,
 	.probe = probe,
+	.tells = true,
 	.variants = &mod3_variant,
 	.nvariants = 1,
 	.docs = 1 << DOC_MESH | 1 << DOC_SKELETON,

@@ -293,6 +293,12 @@ void cmd_read_close(struct cmd_reading *r)
 	r->h = NULL;
 }
 
+void cmd_comments(struct doc *d, const char *what, struct buf *lines)
+{
+	for (char *line = strtok((char *)lines->p, "\n"); line; line = strtok(NULL, "\n"))
+		doc_comment(d, "%s: %s", what, line);
+}
+
 /* ---- every unit ---- */
 
 struct walk {

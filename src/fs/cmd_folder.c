@@ -21,7 +21,7 @@ struct count {
 	unsigned nmodels;
 	struct tally files;
 	uint64_t folders, others;
-	struct buf refused;                    /* lines "PATH: WHY" */
+	struct buf refused, plain;             /* lines "PATH: WHY": of damage, and of what is of another kind */
 };
 
 static void add(struct tally *t, uint64_t bytes)
@@ -45,19 +45,25 @@ static void add_model(struct count *c, const struct format *f, uint64_t bytes)
 
 /* ---- going through ---- */
 
+static void add_line(struct buf *lines, const struct cmd_place *dir, const char *name, const struct err *why)
+{
+	if (why->code)
+		buf_printf(lines, "%s%s%s: %s\n", dir->path, *dir->path ? "/" : "", name, why->text);
+}
+
 /* Asked once more, as the answer may be remembered without its reason. */
 static void note_refused(struct count *c, struct cmd_place *dir, const char *name, const struct stat *st)
 {
 	struct folder *f = c->t->folder;
 	int fd = dir->node.host ? host_dir(&f->hosts, dir->node.host) : -1;
-	struct err why = { 0 };
+	struct err why = { 0 }, other = { 0 };
 
 	if (fd < 0)
 		return;
-	kinds_look(&f->kinds, fd, name, st, &why);
+	kinds_look(&f->kinds, fd, name, st, &why, &other);
 	host_dir_done(&f->hosts, fd);
-	if (why.code)
-		buf_printf(&c->refused, "%s%s%s: %s\n", dir->path, *dir->path ? "/" : "", name, why.text);
+	add_line(&c->refused, dir, name, &why);
+	add_line(&c->plain, dir, name, &other);
 }
 
 static void count_entry(struct count *c, struct cmd_place *dir, const char *name)
@@ -124,7 +130,7 @@ static int count_dir(struct count *c, struct cmd_place *dir, struct err *e)
 
 /* ---- telling ---- */
 
-static void say(const struct count *c, struct buf *out)
+static void say(struct count *c, struct buf *out)
 {
 	struct ydoc y;
 
@@ -144,8 +150,8 @@ static void say(const struct count *c, struct buf *out)
 		doc_text(&y.doc, "bytes", 0, "%" PRIu64, c->models[i].bytes);
 	}
 	doc_end(&y.doc);
-	for (char *line = c->refused.p ? strtok((char *)c->refused.p, "\n") : NULL; line; line = strtok(NULL, "\n"))
-		doc_comment(&y.doc, "refused: %s", line);
+	cmd_comments(&y.doc, "refused", &c->refused);
+	cmd_comments(&y.doc, "plain", &c->plain);
 }
 
 int cmd_describe_folder(struct tree *t, struct buf *out, struct err *e)
@@ -160,11 +166,13 @@ int cmd_describe_folder(struct tree *t, struct buf *out, struct err *e)
 	rc = count_dir(&c, &root, e);
 	bad = c.refused.len;
 	buf_char(&c.refused, 0);
-	if (!rc && c.refused.bad)
+	buf_char(&c.plain, 0);
+	if (!rc && (c.refused.bad || c.plain.bad))
 		rc = err_nomem(e);
 	if (!rc)
 		say(&c, out);
 	buf_free(&c.refused);
+	buf_free(&c.plain);
 	cmd_place_free(&root);
 	return rc ? rc : bad;
 }

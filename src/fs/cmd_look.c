@@ -269,6 +269,14 @@ const struct command cmd_ls = {
 
 struct kind { const char *ext; uint64_t n, bytes; bool dir; };
 
+/* What follows a ~ of a stored name tells it from others like it. */
+static bool same_ext(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "~");
+
+	return n == strcspn(b, "~") && !strncmp(a, b, n);
+}
+
 /* What a container holds, by extension, in order of first appearance. */
 static void count_kinds(const struct unit *u, struct doc *d)
 {
@@ -276,7 +284,7 @@ static void count_kinds(const struct unit *u, struct doc *d)
 	unsigned n = 0, k;
 
 	for (uint32_t i = 0; i < u->nkids; i++) {
-		for (k = 0; k < n && strcmp(v[k].ext, u->kids[i].ext); k++)
+		for (k = 0; k < n && !same_ext(v[k].ext, u->kids[i].ext); k++)
 			;
 		if (k == ARRAY_LEN(v))
 			continue;
@@ -288,11 +296,36 @@ static void count_kinds(const struct unit *u, struct doc *d)
 	doc_list(d, "entries", n);
 	for (k = 0; k < n; k++) {
 		doc_item(d);
-		doc_text(d, "kind", 0, "%s", v[k].ext);
+		doc_text(d, "kind", 0, "%.*s", (int)strcspn(v[k].ext, "~"), v[k].ext);
 		doc_text(d, "count", 0, "%" PRIu64, v[k].n);
 		doc_text(d, "bytes", 0, "%" PRIu64, v[k].bytes);
 	}
 	doc_end(d);
+}
+
+#define TOLD_MOST 200u                         /* lines */
+
+/* Entries with names that are plain files although they begin as others do. */
+static void say_plain(struct tree *t, struct unit *u, struct doc *d)
+{
+	struct buf lines = { 0 };
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; u->stored && i < u->nkids; i++) {
+		struct err why = { 0 };
+
+		kid_tells(t, u, i, &why);
+		if (!why.code || n++ >= TOLD_MOST)
+			continue;
+		unit_kid_path(u, i, &lines);
+		buf_printf(&lines, ": %s\n", why.text);
+	}
+	if (n > TOLD_MOST)
+		buf_printf(&lines, "%" PRIu64 " more\n", n - TOLD_MOST);
+	buf_char(&lines, 0);
+	if (!lines.bad)
+		cmd_comments(d, "plain", &lines);
+	buf_free(&lines);
 }
 
 static const struct { unsigned part; const char *key; } parts[] = {
@@ -337,6 +370,7 @@ static int describe_root(struct tree *t, struct buf *out, struct err *e)
 		doc_text(&y.doc, "version", 0, "\"%s\"", o->variant->version);
 	doc_text(&y.doc, "bytes", 0, "%" PRIu64, u->src->size);
 	rc = describe_object(u, o, &y.doc, e);
+	say_plain(t, u, &y.doc);
 	unit_check(t, u);
 	node_errors(t, tree_root(t), &errors);
 	buf_char(&errors, 0);

@@ -174,7 +174,8 @@ static int open_pread(struct source *s, void *buf, size_t n, uint64_t at)
 
 static const struct source_ops open_ops = { .pread = open_pread };
 
-static int look(int fd, const char *name, const struct stat *st, const struct format **out, struct err *refused)
+static int look(int fd, const char *name, const struct stat *st, const struct format **out, struct err *refused,
+		struct err *other)
 {
 	struct open_source src = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
 	uint8_t room[PROBE_MOST];
@@ -185,6 +186,8 @@ static int look(int fd, const char *name, const struct stat *st, const struct fo
 
 	*out = NULL;
 	atomic_init(&src.s.refs, 1);
+	if (!rc && !f && other)
+		format_tells(&p, other);
 	if (rc || !format_opens(f))
 		return rc;
 	rc = format_refuses(f, &src.s, &why);
@@ -206,7 +209,7 @@ static int open_to_look(int dirfd, const char *name, const struct stat *st)
 }
 
 const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st,
-				struct err *refused)
+				struct err *refused, struct err *other)
 {
 	const struct format *f = NULL;
 	struct stat now;
@@ -216,7 +219,8 @@ const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, co
 		return NULL;
 	/* It may be another file by now, even one that is no regular file; and what could not be read may be readable
 	 * the next time. */
-	if (!fstat(fd, &now) && S_ISREG(now.st_mode) && !look(fd, name, &now, &f, refused) && !is_young(&now))
+	if (!fstat(fd, &now) && S_ISREG(now.st_mode) && !look(fd, name, &now, &f, refused, other) &&
+	    !is_young(&now))
 		remember(k, stamp_hash(k, name, &now), f);
 	close(fd);
 	return f;
@@ -229,5 +233,5 @@ const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, co
 
 	if ((uint64_t)st->st_size < SHORTEST || recall(k, stamp_hash(k, name, st), &f))
 		return f;
-	return kinds_look(k, dirfd, name, st, refused);
+	return kinds_look(k, dirfd, name, st, refused, NULL);
 }

@@ -25,9 +25,9 @@ void kinds_free(struct kinds *k);
  * that is remembered; zero else. */
 const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st,
 				struct err *refused);
-/* Asks the file again. */
+/* Asks the file again. *other, or NULL: what format_tells() says of one that no format knows. */
 const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st,
-				struct err *refused);
+				struct err *refused, struct err *other);
 /* What a look at a file saw. */
 struct seen {
 	dev_t dev;

@@ -325,7 +325,7 @@ static int place_kids(struct refresh *r, struct unit *u, const struct entries *e
 			continue;
 		}
 		how[i] = written ? WRITTEN : MOVED;
-		rc = rc ? rc : layout_probe(r->t, u, i, room, NULL);
+		rc = rc ? rc : kid_probe(r->t, u, i, room, NULL);
 	}
 	return rc;
 }
@@ -341,7 +341,7 @@ static void tell_items(struct refresh *r, struct unit *u)
 static int refresh_names(struct refresh *r, struct unit *u, const struct entries *entries, bool *renamed)
 {
 	struct stored *now;
-	int rc = layout_names(u, entries, &now, NULL);
+	int rc = kid_names(u, entries, &now, NULL);
 
 	if (rc || !now)
 		return rc;
@@ -422,7 +422,7 @@ static int refresh_written(struct refresh *r, struct unit *u)
 			continue;
 		}
 		u->kids[i].entry.coded |= u->kids[i].bare;
-		rc = layout_probe(r->t, u, i, room, NULL);
+		rc = kid_probe(r->t, u, i, room, NULL);
 	}
 	for (uint32_t i = 0; i < u->nkids && !rc; i++)
 		if (how[i] != SAME)

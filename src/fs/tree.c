@@ -166,12 +166,14 @@ bool tree_is_file(const struct tree *t, const struct unit *u)
 	return !u->id || u->file != unit_at(t, u->parent)->file;
 }
 
-/* Why no format took the file: what the one says whose extension it has, else the first that says anything. */
+/* Why no format took the file: what the one says whose extension it has, else one that tells, else the first that says
+ * anything. */
 static void why_unknown(struct probe *p, struct err *e)
 {
 	struct err why, first = { 0 };
 	const char *dot = strrchr(p->name, '.');
 
+	format_tells(p, &first);
 	p->why = &why;
 	for (const struct format *const *f = formats; *f; f++) {
 		why = (struct err){ 0 };

@@ -361,16 +361,13 @@ void unit_note(struct tree *t, struct unit *u, const char *text)
 
 void unit_note_kid(struct tree *t, struct unit *u, uint32_t i, const char *text)
 {
-	char name[NODE_NAME_MAX];
 	struct buf line = { 0 };
 
-	if (u->stored) {
-		kid_name(t, u, i, name);
-		unit_folder_path(u, stored_in(u->stored, i), &line);
-		buf_printf(&line, "%s%s: %s", line.len ? "/" : "", name, text);
-	} else {
-		buf_printf(&line, "entry %u: %s", i, text);
-	}
+	if (u->stored)
+		unit_kid_path(u, i, &line);
+	else
+		buf_printf(&line, "entry %u", i);
+	buf_printf(&line, ": %s", text);
 	buf_char(&line, 0);
 	if (!line.bad)
 		unit_note(t, u, (const char *)line.p);
@@ -445,7 +442,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 	if (rc)
 		return rc;
 	if (u->format->container)
-		rc = layout_container(t, u, o, e);
+		rc = kid_list(t, u, o, e);
 	u->variant = o->variant;
 	unit_find_companions(t, u);
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])

@@ -314,16 +314,23 @@ int unit_file_beside(struct tree *t, const struct unit *u, const char *ext, unsi
 /* Whether a unit's entry is a file of its own. */
 bool tree_is_file(const struct tree *t, const struct unit *u);
 
-/* layout.c */
-int layout_container(struct tree *t, struct unit *u, struct object *o, struct err *e);
-int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e);
-/* The names that a container stores, from its table. */
-int layout_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
+/* kids.c */
+/* The entries of a container, from its table. */
+int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e);
+/* The names that it stores; NULL when it stores none. */
+int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
 /* What entry i is, and its extension. room: PROBE_MOST bytes. */
-int layout_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e);
+int kid_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e);
 /* The same unless it is known; on any thread. */
 int kid_know(struct tree *t, struct unit *u, uint32_t i, struct err *e);
+/* What format_tells() says of an entry that no format knows. */
+void kid_tells(struct tree *t, struct unit *u, uint32_t i, struct err *e);
+
+/* layout.c */
+int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e);
 void kid_name(const struct tree *t, const struct unit *u, uint32_t i, char name[NODE_NAME_MAX]);
+/* Adds the path of a kid that has a stored name, below the unit. */
+void unit_kid_path(const struct unit *u, uint32_t i, struct buf *out);
 /* Adds the path of a folder of a unit, below it; nothing for 0. */
 void unit_folder_path(const struct unit *u, uint32_t folder, struct buf *out);
 /* The name of a unit's entry or file. */

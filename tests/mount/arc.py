@@ -102,6 +102,32 @@ def damaged(t):
         t.ok(r.returncode == 1 and re.search(reason, r.stderr), f'{name}: info says why it is none', (r.returncode, r.stderr))
 
 
+def others(t):
+    """Models of other games are plain files, and info names their versions."""
+    make = maker()[0].arc
+    mods = {'e6': b'MOD\0\xe6\0' + bytes(200), 'big': b'\0DOM\0\x99' + bytes(200), 'none': b'nothing' * 9}
+    path = t.file('mods.arc', make([('m\\' + n, 'mod', b, 9) for n, b in mods.items()])[0])
+    told = {'e6': 'MOD version at 0x4.*: 230, expected 237',
+            'big': 'MOD version at 0x4.*: 153, big-endian, expected 237, little-endian'}
+    r = run('info', path)
+    lines = [x for x in r.stdout.decode().splitlines() if x.startswith('# plain: ')]
+    t.ok(r.returncode == 0 and len(lines) == 2 and all(re.fullmatch(f'# plain: m/{n}.mod: {x}', line)
+                                                       for (n, x), line in zip(told.items(), lines)), 'in an archive', lines)
+    t.ok(b'kind: mod\n  count: 3\n' in r.stdout, 'counted')
+    t.same(run('cat', path, 'm/e6.mod').stdout, mods['e6'], 'a plain file')
+    folder = t.dir('mods')
+    for n, b in mods.items():
+        with open(os.path.join(folder, n + '.mod'), 'wb') as f:
+            f.write(b)
+    r = run('info', folder)
+    lines = sorted(x for x in r.stdout.decode().splitlines() if x.startswith('# plain: '))
+    t.ok(r.returncode == 0 and len(lines) == 2 and all(re.fullmatch(f'# plain: {n}.mod: {x}', line)
+                                                       for (n, x), line in zip(sorted(told.items()), lines)), 'in a folder', lines)
+    for n, x in told.items():
+        r = run('info', os.path.join(folder, n + '.mod'))
+        t.ok(r.returncode == 1 and re.search(x, r.stderr), f'{n} alone', r.stderr)
+
+
 # ---------------------------------------------------------------- archives of models
 
 EXTENSIONS = {'mod3': 'mod', 'mrl3': 'mrl', 'tex': 'tex'}
@@ -295,7 +321,7 @@ def unchanged(t):
     data = make([(p, e, b, 6) for p, e, b, _ in models(where)] + [('msg\\hello', 'gmd', b'hello', 9)], 7)[0]
     path = t.file('models.arc', data)
     to = t.extract(path)
-    files = [n for n in sorted(lib.files(to)) if not n.endswith('.mtl')]
+    files = [n for n in sorted(lib.files(to)) if not n.endswith(('.mtl', '.glb'))]
     readonly = {n for n in files if n.endswith('.png')}
     bad = []
     random.Random(5).shuffle(files)
@@ -479,4 +505,4 @@ if __name__ == '__main__':
     if not os.path.exists(os.path.join(HERE, 'check_mount.py')):
         print('skipped: no corpus beside the source')
         sys.exit(77)
-    lib.main(shown, damaged, like_files, outside, edited, nested, textures, unchanged, plain, names, table, once, bounded)
+    lib.main(shown, damaged, others, like_files, outside, edited, nested, textures, unchanged, plain, names, table, once, bounded)

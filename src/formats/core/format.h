@@ -363,6 +363,7 @@ struct format {
 	bool be;
 	uint8_t role;
 	int (*probe)(struct probe *);          /* 0 no .. 100 certain */
+	bool tells;                            /* probe says why not only of what begins as such files do */
 	const char *(*extension)(struct probe *);      /* formats that are only recognised, and shown as plain files */
 	const struct variant *variants;
 	unsigned nvariants;
@@ -385,6 +386,8 @@ extern const struct format *const formats[];   /* generated from src/formats/mes
 const struct format *format_named(const char *name);
 /* The highest bid, or NULL. p->head and p->n are filled in here. */
 const struct format *format_detect(struct probe *p, struct err *e);
+/* What the formats that tell say of bytes that no format knows, as p has them from format_detect(); else nothing. */
+void format_tells(struct probe *p, struct err *e);
 /* A strict format: why the bytes are no such thing all the same (EBADMSG), or what else went wrong; 0: they are. */
 int format_refuses(const struct format *f, struct source *src, struct err *e);
 /* Whether entries of this format are directories. */

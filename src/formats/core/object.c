@@ -49,6 +49,19 @@ const struct format *format_detect(struct probe *p, struct err *e)
 	return best;
 }
 
+void format_tells(struct probe *p, struct err *e)
+{
+	struct err *was = p->why, why;
+
+	p->why = &why;
+	for (const struct format *const *f = formats; *f && !e->code; f++) {
+		why = (struct err){ 0 };
+		if ((*f)->tells && !(*f)->probe(p) && why.code)
+			*e = why;
+	}
+	p->why = was;
+}
+
 /* ---- opening ---- */
 
 int object_open(const struct format *format, struct source *src, const struct surroundings *around,

@@ -1,0 +1,205 @@
+/* The entries of a container: where they are, what their first bytes tell that they are. Those that have numbers are
+ * looked at when the container is, those that have names when somebody does. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+/* ---- looking at one ---- */
+
+static const char *plain_ext(const struct format *f, struct probe *p)
+{
+	const char *ext = !f ? NULL : f->extension ? f->extension(p) : f->ext;
+
+	return ext ? ext : "bin";
+}
+
+/* What the entry is, through its cipher or without. *p is left for plain_ext(). */
+static const struct format *detect_kid(struct unit *u, struct kid *kid, struct probe *p, struct err *why)
+{
+	const struct container_ops *c = u->format->container;
+	const struct format *f = format_detect(p, why);
+	uint8_t raw[4];
+
+	if (f || why->code || !kid->entry.coded || !c->stored_plain || kid->entry.size < sizeof raw ||
+	    src_pread(u->src, raw, sizeof raw, kid->entry.at) || !c->stored_plain(raw))
+		return f;
+	kid->entry.coded = false;
+	kid->bare = true;
+	src_put(p->src);
+	p->src = entry_source(u->src, u->format, &kid->entry);
+	return p->src ? format_detect(p, why) : NULL;
+}
+
+/* A stream that cannot be unpacked says why when it is. */
+static void note_unreadable(struct tree *t, struct unit *u, uint32_t i, struct source *src, const struct err *why)
+{
+	struct pin pin;
+
+	if (!u->kids[i].entry.packed)
+		unit_note_kid(t, u, i, why->text);
+	else if (!src_pin(src, &pin, NULL))
+		src_unpin(&pin);
+}
+
+static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, uint8_t *room, struct err *e)
+{
+	const char *name = u->stored ? stored_name(u->stored, i) : "";
+	struct probe p = { .name = name, .within = u->format, .index = i, .size = kid->entry.size, .room = room };
+	struct err why = { 0 };
+	const struct format *f;
+	bool opens;
+
+	kid->bare = false;
+	kid->format = NULL;
+	kid->ext = u->stored ? stored_ext(name) : "empty";
+	if (!kid->entry.size || kid->entry.lost)
+		return 0;
+	p.src = kid_source(t, u, i, true);
+	f = p.src ? detect_kid(u, kid, &p, &why) : NULL;
+	if (!p.src)
+		return err_nomem(e);
+	if (why.code)                          /* it is a plain file, whose reading fails */
+		note_unreadable(t, u, i, p.src, &why);
+	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL);
+	kid->format = opens ? f : NULL;
+	if (!u->stored)
+		kid->ext = kid->format ? f->ext : plain_ext(f, &p);
+	src_put(p.src);
+	return 0;
+}
+
+int kid_probe(struct tree *t, struct unit *u, uint32_t i, uint8_t *room, struct err *e)
+{
+	int rc = probe(t, u, i, &u->kids[i], room, e);
+
+	atomic_store_explicit(&u->kids[i].known, !rc, memory_order_release);
+	return rc;
+}
+
+int kid_know(struct tree *t, struct unit *u, uint32_t i, struct err *e)
+{
+	struct kid *kid = &u->kids[i], found = { .entry = kid->entry };
+	uint8_t room[PROBE_MOST];
+	int rc;
+
+	if (atomic_load_explicit(&kid->known, memory_order_acquire))
+		return 0;
+	rc = probe(t, u, i, &found, room, e);
+	pthread_mutex_lock(&t->lock);
+	if (!rc && !atomic_load(&kid->known)) {
+		kid->format = found.format;
+		atomic_store_explicit(&kid->known, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return rc;
+}
+
+void kid_tells(struct tree *t, struct unit *u, uint32_t i, struct err *e)
+{
+	const struct kid *kid = &u->kids[i];
+	uint8_t room[PROBE_MOST];
+	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
+
+	p.src = kid->entry.size && !kid->entry.lost ? kid_source(t, u, i, true) : NULL;
+	if (p.src && !format_detect(&p, NULL))
+		format_tells(&p, e);
+	src_put(p.src);
+}
+
+/* Some of a container's entries, and how it went. */
+struct probe_job {
+	struct tree *t;
+	struct unit *u;
+	uint32_t first, end;
+	int rc;
+	struct err err;
+};
+
+static void *probe_kids(void *arg)
+{
+	struct probe_job *j = arg;
+	uint8_t room[PROBE_MOST];
+
+	for (uint32_t i = j->first; i < j->end && !j->rc; i++)
+		j->rc = kid_probe(j->t, j->u, i, room, &j->err);
+	return NULL;
+}
+
+/* A thread costs as much as some hundred entries; a large archive is most of the time it takes to mount. */
+#define SHARED_PROBES 2000u
+
+static bool second_processor(void)
+{
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof set, &set) && CPU_COUNT(&set) > 1;
+}
+
+static int probe_all(struct tree *t, struct unit *u, uint32_t n, struct err *e)
+{
+	bool share = n >= SHARED_PROBES && second_processor();
+	struct probe_job a = { .t = t, .u = u, .end = share ? n / 2 : n };
+	struct probe_job b = { .t = t, .u = u, .first = a.end, .end = n };
+	pthread_t other;
+	bool started = share && !pthread_create(&other, NULL, probe_kids, &b);
+
+	probe_kids(&a);
+	if (started)
+		pthread_join(other, NULL);
+	else
+		probe_kids(&b);
+	if (a.rc || b.rc)
+		*e = a.rc ? a.err : b.err;
+	return a.rc ? a.rc : b.rc;
+}
+
+int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e)
+{
+	const struct container_ops *c = u->format->container;
+	const char *const taken[] = { ERRORS_NAME, c->raw ? leaf_dir_names[LEAF_DIR_RAW] : NULL, NULL };
+
+	*out = c->separator ? stored_new(v, c->separator, taken, u->hash) : NULL;
+	return *out || !c->separator ? 0 : err_nomem(e);
+}
+
+int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e)
+{
+	struct entries entries = { 0 };
+	struct err why = { 0 };
+	int rc;
+
+	if (u->format->container->open && !o->variant)
+		return 0;                      /* that is a fault by now */
+	rc = u->format->container->list(o, &entries, &why);
+	if (rc == -EBADMSG || rc == -EFBIG) {
+		object_fault(o, PART_OBJECT, 0, true, &why);
+		return 0;
+	}
+	if (rc) {
+		if (e)
+			*e = why;
+		return rc;
+	}
+	u->kids = calloc(entries.n ? entries.n : 1, sizeof *u->kids);
+	if (!u->kids)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < entries.n; i++) {
+		u->kids[i].entry = entries.v[i];
+		u->kids[i].gen = atomic_load(&u->gen);
+		u->kids[i].ext = "";
+	}
+	rc = kid_names(u, &entries, &u->stored, &why);
+	if (!rc && u->stored)
+		for (uint32_t i = 0; i < entries.n; i++)
+			u->kids[i].ext = stored_ext(stored_name(u->stored, i));
+	else
+		rc = rc ? rc : probe_all(t, u, entries.n, &why);
+	if (rc && e)
+		*e = why;
+	u->nkids = rc ? 0 : entries.n;
+	return rc;
+}
