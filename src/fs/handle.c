@@ -341,7 +341,7 @@ int handle_read(struct handle *h, void *buf, size_t n, uint64_t at)
 
 bool handle_ready(const struct handle *h, size_t n, uint64_t at)
 {
-	return !h->src || src_ready(h->src, n, at);
+	return !h->src || h->pin.bytes || src_ready(h->src, n, at);
 }
 
 /* ---- writing ---- */

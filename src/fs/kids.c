@@ -88,6 +88,8 @@ int kid_know(struct tree *t, struct unit *u, uint32_t i, struct err *e)
 
 	if (atomic_load_explicit(&kid->known, memory_order_acquire))
 		return 0;
+	if (t->slow)
+		t->slow();
 	rc = probe(t, u, i, &found, room, e);
 	pthread_mutex_lock(&t->lock);
 	if (!rc && !atomic_load(&kid->known)) {

@@ -3,7 +3,7 @@
  * entry changes.
  *
  *     0  1  which source, modulo 6: the demo archive, those of models.h, or one of the input
- *     1  1  1: -o grow; 2: also files that are no views
+ *     1  1  1: -o grow; 2: also files that are no views; 4: the source is an archive of packed models
  *     2  2  which of its files
  *     4  2  of an archive of the input: its length, then the archive
  *     ..    changes: kind, place (2), length; bytes */
@@ -87,7 +87,10 @@ static void demo(struct buf *out)
 		abort();
 }
 
-static void (*const makers[])(struct buf *out) = { demo, models_databin, models_mod3, models_jom, models_tex };
+#define PACKED 5u
+static void (*const makers[])(struct buf *out) = {
+	demo, models_databin, models_mod3, models_jom, models_tex, [PACKED] = models_arc
+};
 
 /* Opened once; its file is its own. */
 static struct source_tree *ours(unsigned which)
@@ -262,6 +265,23 @@ static bool make(struct tree *t, struct node n, struct buf *text, struct input *
 
 /* ---- saving ---- */
 
+/* Nothing but the stream, zeros behind it, and its numbers in the table. */
+static void expect_packed_inside(const struct plan *plan, const struct unit *root, uint32_t kid)
+{
+	const struct entry *v = &root->kids[kid].entry;
+	uint64_t end = plan->size, row = 8 + 80 * (uint64_t)kid + 0x44;
+
+	for (uint32_t i = 0; i < root->nkids; i++)
+		if (root->kids[i].entry.at > v->at && root->kids[i].entry.at < end)
+			end = root->kids[i].entry.at;
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct write *w = &plan->v[i];
+
+		if ((w->at < v->at || w->at + w->len > end) && (w->at < row || w->at + w->len > row + 12))
+			abort();
+	}
+}
+
 /* Nothing outside the entry's slot, that of the geometry behind it, and the table of exact sizes. */
 static void expect_inside(struct edit *ed, struct unit *u)
 {
@@ -277,6 +297,12 @@ static void expect_inside(struct edit *ed, struct unit *u)
 		if (u->index + slots < root->nkids)
 			end = root->kids[u->index + slots].entry.at;
 		table = root->kids[0].entry.at;
+	}
+	if (root->format && !strcmp(root->format->name, "arc") && u != root) {
+		while (u->parent != root->id)
+			u = unit_at(u->tree, u->parent);
+		expect_packed_inside(plan, root, u->index);
+		return;
 	}
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct write *w = &plan->v[i];
@@ -358,8 +384,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 6)
 		return 0;
-	if (data[0] % 6 < ARRAY_LEN(makers)) {
-		s = ours(data[0] % 6);
+	if (data[1] & 4 || data[0] % 6 < PACKED) {
+		s = ours(data[1] & 4 ? PACKED : data[0] % 6);
 	} else {
 		size_t len = take16(&in);
 

@@ -1,5 +1,6 @@
 #include "models.h"
 
+#include "build_arc.h"
 #include "build_jom.h"
 #include "build_mhp.h"
 #include "build_mod3.h"
@@ -163,4 +164,28 @@ void models_jom(struct buf *out)
 void models_tex(struct buf *out)
 {
 	*out = build_tex((struct build_tex){ .code = 7, .w = 8, .h = 4, .levels = 3 });
+}
+
+/* ---- packed ---- */
+
+void models_arc(struct buf *out)
+{
+	static const char text[] = "a text that is no model, a text that is no model";
+	struct buf model = { 0 }, picture = { 0 }, bank = { 0 }, pac = { 0 }, inner = { 0 };
+
+	models_mod3(&model);
+	models_tex(&picture);
+	build_bank(&bank);
+	build_pac(&pac, (const struct build_bytes[]){ { bank.p, bank.len } }, 1, 16);
+	build_arc(&inner, &(struct build_arc){ 0x11 }, (const struct build_file_in_arc[]){
+		{ "deep\\model", ARC_TYPE_MOD, model.p, model.len, 6 }, { "deep\\bank", 0x1234, pac.p, pac.len, 9 } }, 2);
+	build_arc(out, &(struct build_arc){ 7, .gap = 30 }, (const struct build_file_in_arc[]){
+		{ "pl\\body", ARC_TYPE_MOD, model.p, model.len, 9 }, { "pl\\body", ARC_TYPE_TEX, picture.p, picture.len, 1 },
+		{ "in", ARC_TYPE_ARC, inner.p, inner.len, 9 }, { "text", ARC_TYPE_GMD, text, sizeof text - 1, 9 } }, 4);
+	out->bad |= model.bad || picture.bad || bank.bad || pac.bad || inner.bad;
+	buf_free(&model);
+	buf_free(&picture);
+	buf_free(&bank);
+	buf_free(&pac);
+	buf_free(&inner);
 }

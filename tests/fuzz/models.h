@@ -9,6 +9,8 @@
 void models_databin(struct buf *out);
 void models_mod3(struct buf *out);             /* a mesh of each block type */
 void models_jom(struct buf *out);              /* one of every chunk */
+/* An ARC with a mod3, a picture, a text, and an archive with the same mod3 and a PAC. */
+void models_arc(struct buf *out);
 void models_tex(struct buf *out);              /* pixels that can be painted, with smaller levels */
 
 #endif
