@@ -159,6 +159,20 @@ static int probe_all(struct tree *t, struct unit *u, uint32_t n, struct err *e)
 	return a.rc ? a.rc : b.rc;
 }
 
+bool kids_count(struct tree *t, const struct unit *u, uint32_t was, uint32_t now)
+{
+	uint64_t at = 0, size = 0;
+	_Atomic uint32_t *nested;
+
+	if (!u->src || !src_range(u->src, &at, &size))
+		return true;
+	nested = &tree_file(t, u->file)->nested;
+	if (atomic_fetch_add(nested, now - was) + (now - was) <= NESTED_MOST)
+		return true;
+	atomic_fetch_sub(nested, now - was);
+	return false;
+}
+
 int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e)
 {
 	const struct container_ops *c = u->format->container;
@@ -186,20 +200,25 @@ int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e)
 			*e = why;
 		return rc;
 	}
+	if (!kids_count(t, u, 0, entries.n)) {
+		err_set(&why, EFBIG, "more than %u entries in all lie in archives that are packed here", NESTED_MOST);
+		object_fault(o, PART_OBJECT, 0, true, &why);
+		return 0;
+	}
 	u->kids = calloc(entries.n ? entries.n : 1, sizeof *u->kids);
-	if (!u->kids)
-		return err_nomem(e);
-	for (uint32_t i = 0; i < entries.n; i++) {
+	for (uint32_t i = 0; i < entries.n && u->kids; i++) {
 		u->kids[i].entry = entries.v[i];
 		u->kids[i].gen = atomic_load(&u->gen);
 		u->kids[i].ext = "";
 	}
-	rc = kid_names(u, &entries, &u->stored, &why);
+	rc = u->kids ? kid_names(u, &entries, &u->stored, &why) : err_nomem(&why);
 	if (!rc && u->stored)
 		for (uint32_t i = 0; i < entries.n; i++)
 			u->kids[i].ext = stored_ext(stored_name(u->stored, i));
 	else
 		rc = rc ? rc : probe_all(t, u, entries.n, &why);
+	if (rc)
+		kids_count(t, u, entries.n, 0);
 	if (rc && e)
 		*e = why;
 	u->nkids = rc ? 0 : entries.n;

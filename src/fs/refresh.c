@@ -365,7 +365,7 @@ static int refresh_kids(struct refresh *r, struct unit *u, const struct entries 
 	int rc;
 
 	u->kids = calloc(entries->n + 1, sizeof *u->kids);
-	if (!u->kids || !how) {
+	if (!u->kids || !how || !kids_count(r->t, u, nwas, entries->n)) {
 		free(u->kids);
 		free(how);
 		u->kids = was;

@@ -323,8 +323,8 @@ static void free_unit(struct unit *u)
 		free(u->notes);
 		u->notes = next;
 	}
-	src_put(u->src);
 	unit_empty(u);
+	src_put(u->src);
 }
 
 void tree_close(struct tree *t)

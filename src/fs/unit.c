@@ -469,6 +469,7 @@ void unit_forget_links(struct unit *u)
 /* Also what a filling that failed has left; nobody has seen it. */
 void unit_empty(struct unit *u)
 {
+	kids_count(u->tree, u, u->nkids, 0);
 	free(u->kids);
 	free(u->leaves);
 	free(u->gaps);

@@ -179,6 +179,7 @@ struct tree_file {
 	char *path;                            /* of a companion */
 	uint32_t unit;                         /* of all of it; 0: none, or SOURCE's own */
 	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
+	_Atomic uint32_t nested;               /* entries of containers that lie in it packed; kids_count() */
 	/* In a folder; changed while `state` is held exclusively only, but for wishes, which grow: */
 	struct spot *spot;                     /* its name */
 	struct seen seen;
@@ -317,6 +318,10 @@ bool tree_is_file(const struct tree *t, const struct unit *u);
 /* kids.c */
 /* The entries of a container, from its table. */
 int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e);
+#define NESTED_MOST (1u << 18)
+/* Containers that are packed into containers can hold more entries than anybody could list, in a few kilobytes: all
+ * those in one file together may have NESTED_MOST. Counts those of a unit, of which there were `was`; false: too many. */
+bool kids_count(struct tree *t, const struct unit *u, uint32_t was, uint32_t now);
 /* The names that it stores; NULL when it stores none. */
 int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
 /* What entry i is, and its extension. room: PROBE_MOST bytes. */

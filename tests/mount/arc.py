@@ -497,6 +497,23 @@ def bounded(t):
         t.same(len(os.listdir(m.point)), 10, 'all of them are listed, and errors.txt')
         most = m.memory() // MIB
         t.ok(most < (400 if not lib.SANITIZERS else 2000), 'memory', f'{most} MiB')
+    nest = mk.arc([('n', 'gmd', b'the innermost', 9)])[0]
+    for _ in range(15):                                            # 100 ** 15 files, those of an archive all the same
+        stream = zlib.compress(nest, 9)
+        nest = b'ARC\0' + struct.pack('<HH', 7, 100) + b''.join(
+            struct.pack('<64s4I', b'%03d' % i, 0x73850d05, len(stream), len(nest) | 1 << 30, 8 + 8000)
+            for i in range(100)) + stream
+    path = t.file('nest.arc', nest)
+    with Mount(t, path, 'cache=16') as m:
+        found = subprocess.Popen(['find', m.point], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            found.wait(8)
+        except subprocess.TimeoutExpired:
+            found.kill()
+            found.wait()
+        most = m.memory() // MIB
+        t.ok(most < (700 if not lib.SANITIZERS else 4000), f'archives in archives, {len(nest)} bytes: memory', f'{most} MiB')
+        t.ok('raw' in os.listdir(os.path.join(m.point, '000.arc')), 'the mount lives')
     quick = t.file('quick.arc', bytes(data[:8 + 80 * 8]) + bytes(1000))
     t.ok(run('ls', '-lR', quick).returncode == 0, 'a table of nothing is listed')
 
