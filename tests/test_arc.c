@@ -20,7 +20,8 @@ static const char line[] = "a line that is packed well, a line that is packed we
 static const uint8_t noise[] = { 0x31, 0xf2, 0x07, 0xc4, 0x99, 0x5e, 0xa0, 0x13, 0x77, 0xee };
 
 static const struct build_file_in_arc files[] = {
-	{ "model\\em\\em001", ARC_TYPE_MOD, noise, sizeof noise, 0 },    /* 2 bytes of header, 5 and 10, 4 of checksum */
+	/* 2 bytes of header, 5 and 10, 4 of checksum. */
+	{ "model\\em\\em001", ARC_TYPE_MOD, noise, sizeof noise, 0 },
 	{ "model\\em\\em001", ARC_TYPE_TEX, line, sizeof line - 1, 6 },
 	{ "model\\em\\em001", 0x0000beef, line, 40, 1 },
 	{ "msg\\nothing", ARC_TYPE_GMD, "", 0, 9 },
@@ -29,7 +30,8 @@ static const struct build_file_in_arc files[] = {
 };
 #define FILES ARRAY_LEN(files)
 static const char *const names[FILES] = {
-	"model\\em\\em001.mod", "model\\em\\em001.tex", "model\\em\\em001.0000beef", "msg\\nothing.gmd", "msg\\empty.gmd",
+	"model\\em\\em001.mod", "model\\em\\em001.tex", "model\\em\\em001.0000beef",
+	"msg\\nothing.gmd", "msg\\empty.gmd",
 	"sixtyfour_bytes_without_an_end_sixtyfour_bytes_without_an_end_64.gmd",
 };
 
@@ -162,7 +164,8 @@ static void test_info(void **state)
 	build_arc(&b, &(struct build_arc){ 7 }, &files[5], 1);
 	a = open_buf(&fmt_arc, &b);
 	/* A stored block: 2 bytes of header, 5 and 5, 4 of checksum. */
-	info_is(a.o, "archive_version: 0x07\nbyte_order: little\nentry_count: 1\npacked_bytes: 16\nunpacked_bytes: 5\n");
+	info_is(a.o, "archive_version: 0x07\nbyte_order: little\nentry_count: 1\npacked_bytes: 16\n"
+		"unpacked_bytes: 5\n");
 	close_opened(&a);
 }
 
@@ -244,7 +247,8 @@ static void test_others(void **state)
 	(void)state;
 	refused("ARCC\7\0\0\0", 8, "ARC at 0x0: ARCC: it is encrypted, with a key of its game");
 	refused("ARC\0\x11\0\1\0model\\em", 16,
-		"ARC at 0x8: 0x65646f6d where other archives have 0: its data are packed with LZX, which modelfs cannot read");
+		"ARC at 0x8: 0x65646f6d where other archives have 0: its data are packed with LZX, which modelfs "
+		"cannot read");
 	refused("arc\0\7\0\0\0", 8, "");
 	refused("ARC", 3, "");
 	/* Too large to be the beginning of a name. */
@@ -262,9 +266,11 @@ static void test_lost(void **state)
 		{ "inside the table", 0x4c, 16,
 		  "ARC entry at 0x54: model\\em\\em001.mod: 0x15 bytes at 0x10, expected between 0x1e8 and 0x2a8" },
 		{ "wild", 0x4c, 0xfffffff0,
-		  "ARC entry at 0x54: model\\em\\em001.mod: 0x15 bytes at 0xfffffff0, expected between 0x1e8 and 0x2a8" },
+		  "ARC entry at 0x54: model\\em\\em001.mod: 0x15 bytes at 0xfffffff0, expected between 0x1e8 and "
+		  "0x2a8" },
 		{ "too long", 0x44, 0xffffffff,
-		  "ARC entry at 0x54: model\\em\\em001.mod: 0xffffffff bytes at 0x1e8, expected between 0x1e8 and 0x2a8" },
+		  "ARC entry at 0x54: model\\em\\em001.mod: 0xffffffff bytes at 0x1e8, expected between 0x1e8 and "
+		  "0x2a8" },
 		{ "declared too large", 0x48, 0x5fffffff,
 		  "ARC entry at 0x50: model\\em\\em001.mod: 536870911 bytes, at most 268435456 are read" },
 		{ "not to be reached", 0x48, 0x4000ffff,

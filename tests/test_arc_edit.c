@@ -170,7 +170,8 @@ static void test_same_size(void **state)
 static void test_size_word(void **state)
 {
 	static const struct { struct build_arc how; const char *word; } kinds[] = {
-		{ { 7 }, "\x05\0\0\xa0" }, { { 8, .be = true }, "\xa0\0\0\x05" }, { { 8, .be = true, .low = true }, "\0\0\0\x2d" },
+		{ { 7 }, "\x05\0\0\xa0" }, { { 8, .be = true }, "\xa0\0\0\x05" },
+		{ { 8, .be = true, .low = true }, "\0\0\0\x2d" },
 	};
 
 	(void)state;
@@ -181,7 +182,8 @@ static void test_size_word(void **state)
 
 		build_arc(&b, &kinds[i].how, files, ARRAY_LEN(files));
 		word = b.p + build_arc_entry(kinds[i].how.version, 1) + 0x48;
-		word[kinds[i].how.be && !kinds[i].how.low ? 0 : 3] ^= kinds[i].how.low ? 7 : 0xe0;     /* flags 2 become 5 */
+		/* Flags 2 become 5. */
+		word[kinds[i].how.be && !kinds[i].how.low ? 0 : 3] ^= kinds[i].how.low ? 7 : 0xe0;
 		edited_open(&k, &fmt_arc, b.p, b.len, b.len);
 		buf_free(&b);
 		put(&k, 1, "hello", 5);
@@ -258,7 +260,8 @@ static void test_no_room(void **state)
 	was = entry_of(&k, 1);
 	assert_int_equal(try_put(&k, 1, other, NNOISE, why), -ENOSPC);
 	/* Stored: 2 bytes of header, 5, the bytes, 4 of checksum. */
-	snprintf(want, sizeof want, "a\\text.tex: the place of its stream has %u bytes, %u are needed: %u bytes are missing; "
+	snprintf(want, sizeof want,
+		 "a\\text.tex: the place of its stream has %u bytes, %u are needed: %u bytes are missing; "
 		 "-o grow would let the archive grow", was.stream, NNOISE + 11, NNOISE + 11 - was.stream);
 	assert_string_equal(why, want);
 	edited_settle(&k);
@@ -511,7 +514,9 @@ static void test_window(void **state)
 static void test_squeezed(void **state)
 {
 	uint8_t now[8000];
-	struct build_file_in_arc v[] = { { "numbers", ARC_TYPE_MOD, now, sizeof now, 9 }, { "end", ARC_TYPE_GMD, text, 9, 9 } };
+	struct build_file_in_arc v[] = {
+		{ "numbers", ARC_TYPE_MOD, now, sizeof now, 9 }, { "end", ARC_TYPE_GMD, text, 9, 9 },
+	};
 	unsigned fit = 0;
 	uint32_t seed = 9;
 
@@ -538,12 +543,12 @@ static void test_squeezed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_size),     cmocka_unit_test(test_size_word), cmocka_unit_test(test_shorter),
-		cmocka_unit_test(test_slack),         cmocka_unit_test(test_no_slack),  cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_too_large),     cmocka_unit_test(test_append),    cmocka_unit_test(test_last),
-		cmocka_unit_test(test_hole),          cmocka_unit_test(test_shared),    cmocka_unit_test(test_from_nothing),
-		cmocka_unit_test(test_lost),          cmocka_unit_test(test_lost_in_table), cmocka_unit_test(test_stored),    cmocka_unit_test(test_stored_longer),
-		cmocka_unit_test(test_window),        cmocka_unit_test(test_squeezed),
+		cmocka_unit_test(test_same_size), cmocka_unit_test(test_size_word), cmocka_unit_test(test_shorter),
+		cmocka_unit_test(test_slack), cmocka_unit_test(test_no_slack), cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_too_large), cmocka_unit_test(test_append), cmocka_unit_test(test_last),
+		cmocka_unit_test(test_hole), cmocka_unit_test(test_shared), cmocka_unit_test(test_from_nothing),
+		cmocka_unit_test(test_lost), cmocka_unit_test(test_lost_in_table), cmocka_unit_test(test_stored),
+		cmocka_unit_test(test_stored_longer), cmocka_unit_test(test_window), cmocka_unit_test(test_squeezed),
 	};
 
 	return cmocka_run_group_tests(tests, make_noise, NULL);

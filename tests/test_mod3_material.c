@@ -330,7 +330,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names), cmocka_unit_test(test_full_names), cmocka_unit_test(test_no_materials),
-		cmocka_unit_test(test_library), cmocka_unit_test(test_library_by_type), cmocka_unit_test(test_no_library),
+		cmocka_unit_test(test_library), cmocka_unit_test(test_library_by_type),
+		cmocka_unit_test(test_no_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,8 @@ static void one_put(const struct keeper *k, struct unpacked *u)
 	o->held--;
 }
 
-static struct source *packed(const void *p, size_t n, const struct packer *packer, uint64_t size, const struct keep *keep)
+static struct source *packed(const void *p, size_t n, const struct packer *packer, uint64_t size,
+			     const struct keep *keep)
 {
 	struct source *memory = src_memory(p, n), *src;
 
@@ -179,8 +180,8 @@ static void test_sizes(void **state)
 /* A stream in a slice, and one inside what it becomes: all of it comes from the outer stream. */
 static void test_range(void **state)
 {
-	struct source *memory = src_memory("0123456789abcdefghij", 20), *slice = src_slice(memory, 5, 10), *outer, *inner;
-	struct source *stream_in, *part;
+	struct source *memory = src_memory("0123456789abcdefghij", 20), *slice = src_slice(memory, 5, 10);
+	struct source *outer, *inner, *stream_in, *part;
 	uint64_t at = 3, n = 4;
 
 	(void)state;
@@ -333,11 +334,12 @@ static void test_begins(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept_by_itself), cmocka_unit_test(test_kept_elsewhere), cmocka_unit_test(test_peek),
-		cmocka_unit_test(test_sizes),          cmocka_unit_test(test_range),          cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_zlib),           cmocka_unit_test(test_zlib_padded),
-		cmocka_unit_test(test_zlib_broken),    cmocka_unit_test(test_pack),
-		cmocka_unit_test(test_pack_harder),    cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_kept_by_itself), cmocka_unit_test(test_kept_elsewhere),
+		cmocka_unit_test(test_peek), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_range), cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_zlib), cmocka_unit_test(test_zlib_padded),
+		cmocka_unit_test(test_zlib_broken), cmocka_unit_test(test_pack),
+		cmocka_unit_test(test_pack_harder), cmocka_unit_test(test_begins),
 	};
 
 	return cmocka_run_group_tests(tests, make_stream, NULL);

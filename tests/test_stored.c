@@ -137,8 +137,9 @@ static void test_taken(void **state)
 
 static void test_safe(void **state)
 {
-	struct stored *s = make(NAMES("..\\..\\etc\\passwd", "\\abs", "C:\\drive", "a\\.\\b", ".", "..", "", "new\nline\x01",
-				      "a\\\\b", "a/../b", "dir\\", "\xe9\xff", "\\\\", "...", "\x7f"), '\\');
+	struct stored *s = make(NAMES("..\\..\\etc\\passwd", "\\abs", "C:\\drive", "a\\.\\b", ".", "..", "",
+				      "new\nline\x01", "a\\\\b", "a/../b", "dir\\", "\xe9\xff", "\\\\", "...",
+				      "\x7f"), '\\');
 
 	(void)state;
 	is_at(s, 0, "/__/__/etc/passwd");
@@ -234,7 +235,8 @@ static void test_many(void **state)
 	s = make(names, n, '\\');
 	is_at(s, 65534, "/x~32769");
 	is_at(s, 65533, "/x~2/y~32767");
-	bytes = s->ntext + (size_t)n * (sizeof *s->entries + sizeof *s->order) + (s->mask + (size_t)1) * sizeof *s->slot;
+	bytes = s->ntext + (size_t)n * (sizeof *s->entries + sizeof *s->order);
+	bytes += (s->mask + (size_t)1) * sizeof *s->slot;
 	assert_true(bytes / n < 40);
 	stored_free(s);
 	free(names);

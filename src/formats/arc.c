@@ -7,8 +7,8 @@
  *
  * An entry is stored as it is when both sizes are equal and its bytes are no zlib stream. In big-endian archives the
  * flags are the highest or the lowest bits of their word, which nothing but the streams tells. An entry whose numbers
- * cannot be costs that entry only. ARCC, which is encrypted, and the LZX archives of version 0x11, which have a file name
- * where others have a zero, stay plain files. */
+ * cannot be costs that entry only. ARCC, which is encrypted, and the LZX archives of version 0x11, which have a file
+ * name where others have a zero, stay plain files. */
 #include "arc.h"
 
 #include <errno.h>
@@ -76,8 +76,9 @@ uint32_t arc_header_size(const uint8_t *head, size_t n, const struct source *src
 	uint32_t extra = n < ARC_HEADER_MOST ? 0 : be ? be_u32(head + 8) : le_u32(head + 8);
 
 	if (version == ARC_LZX_VERSION && extra && extra <= INT32_MAX) {
-		err_at(e, EBADMSG, src, 8, "ARC", "0x%08x where other archives have 0: its data are packed with LZX, which "
-		       "modelfs cannot read", extra);
+		err_at(e, EBADMSG, src, 8, "ARC",
+		       "0x%08x where other archives have 0: its data are packed with LZX, which modelfs cannot read",
+		       extra);
 		return 0;
 	}
 	return version < ARC_LONG_HEADER ? 8 : ARC_HEADER_MOST;
@@ -167,7 +168,7 @@ static int verify(struct object *o, const struct entries *entries, struct err *e
 			entry.size = arc_size_word(arc->layout, entry.size, (uint32_t)entries->v[i].size);
 		rec_encode(&arc_entry_record, arc->be, &entry, mine);
 		if (memcmp(mine, stored, sizeof mine))
-			rc = err_at(e, EILSEQ, o->src, at, "ARC entry", "entry %u is encoded otherwise than it is stored", i);
+			rc = err_at(e, EILSEQ, o->src, at, "ARC entry", "entry %u is encoded otherwise than stored", i);
 		rc = rc ? rc : verify_entry(o, arc, i, e);
 	}
 	return rc;
@@ -182,7 +183,8 @@ static const struct container_ops container = {
 
 const struct format fmt_arc = {
 	.name = "arc", .title = "MT Framework archive (ARC)", .ext = "arc",
-	.doc = "Files with their folders, each a zlib stream of its own, and named without extension: that follows from "
-	       "the type. An archive may hold archives.",
-	.probe = probe, .tells = true, .variants = arc_variants, .nvariants = ARRAY_LEN(arc_variants), .container = &container,
+	.doc = "Files with their folders, each a zlib stream of its own, and named without extension: that follows "
+	       "from the type. An archive may hold archives.",
+	.probe = probe, .tells = true, .variants = arc_variants, .nvariants = ARRAY_LEN(arc_variants),
+	.container = &container,
 };

@@ -1,8 +1,8 @@
 /* ARC: entries that hold something else.
  *
  * The new stream goes where the old one was, if need be into zeros behind it, up to what belongs to another entry. What
- * it does not fill becomes zeros. One that is longer however it is packed goes into a hole between entries that was left
- * so, else to the end of the archive, which what the archive lies in has to allow. Nothing else moves. */
+ * it does not fill becomes zeros. One that is longer however it is packed goes into a hole between entries that was
+ * left so, else to the end of the archive, which what the archive lies in has to allow. Nothing else moves. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -98,8 +98,8 @@ static int by_place(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* A run of zeros between two entries that holds the stream; 0: there is none. In front of the first entry the archive may
- * be aligned. */
+/* A run of zeros between two entries that holds the stream; 0: there is none. In front of the first entry the archive
+ * may be aligned. */
 static int find_hole(struct arc_edit *t, uint64_t *at, struct err *e)
 {
 	struct place *v = malloc((t->arc->n + (size_t)1) * sizeof *v);

@@ -88,7 +88,8 @@ static void find_layout(struct object *o, struct arc *arc)
 	arc->layout = low > high ? ARC_FLAGS_LOW : ARC_FLAGS_HIGH;
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		last = next_shortest(o, arc, last);
-		if (last == arc->n || arc->entry[last].packed > TRY_STREAM || try_entry(o, &arc->entry[last], &arc->layout))
+		if (last == arc->n || arc->entry[last].packed > TRY_STREAM ||
+		    try_entry(o, &arc->entry[last], &arc->layout))
 			return;
 	}
 }
@@ -119,8 +120,9 @@ static int check_entry(struct object *o, const struct arc *arc, uint32_t i, stru
 		return err_at(e, EFBIG, o->src, at + ARC_AT_SIZE, "ARC entry", "%s: %" PRIu64 " bytes, at most %zu "
 			      "are read", name.text, shown->size, LIMIT_DECODED);
 	if (shown->size / zlib_packer.ratio > v->packed)
-		return err_at(e, EBADMSG, o->src, at + ARC_AT_SIZE, "ARC entry", "%s: %" PRIu64 " bytes, which a stream "
-			      "of %u cannot become", name.text, shown->size, v->packed);
+		return err_at(e, EBADMSG, o->src, at + ARC_AT_SIZE, "ARC entry",
+			      "%s: %" PRIu64 " bytes, which a stream of %u cannot become", name.text, shown->size,
+			      v->packed);
 	return 0;
 }
 

@@ -26,8 +26,9 @@ static bool is_untouched(const struct level *in, uint32_t i)
 	const struct entry *v = &in->entries.v[i];
 	const struct kid *kid = i < in->unit->nkids ? &in->unit->kids[i] : NULL;
 
-	return kid && in->run->original && !in->run->plan->moved && kid->entry.at == v->at && kid->entry.size == v->size &&
-	       entry_stored(&kid->entry) == entry_stored(v) && kid->entry.lost == v->lost &&
+	return kid && in->run->original && !in->run->plan->moved && kid->entry.at == v->at &&
+	       kid->entry.size == v->size && entry_stored(&kid->entry) == entry_stored(v) &&
+	       kid->entry.lost == v->lost &&
 	       !plan_touches(in->run->plan, src_where(in->src, v->at), entry_stored(v));
 }
 

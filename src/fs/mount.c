@@ -150,7 +150,8 @@ static int serve(struct mount *m, struct fuse_session *se, const struct options 
 	rc = loop_run(se, THREADS_MAX, answered, m->tree);
 	n = tree_count(m->tree);
 	if (o->stats)
-		log_line("rendered: %" PRIu64 " unpacked: %" PRIu64 " directories: %u", n.rendered, n.unpacked, n.units);
+		log_line("rendered: %" PRIu64 " unpacked: %" PRIu64 " directories: %u", n.rendered, n.unpacked,
+			 n.units);
 	return rc < 0;
 }
 

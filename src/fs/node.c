@@ -133,7 +133,8 @@ static struct range leaves_of(struct node dir)
 {
 	const struct leaf *l = node_leaf(dir);
 
-	return node_folder(dir) ? (struct range){ 0, 0 } : leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
+	return node_folder(dir) ? (struct range){ 0, 0 } :
+				  leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
 }
 
 /* A healthy unit has no errors.txt. */

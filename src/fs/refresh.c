@@ -506,7 +506,9 @@ static uint32_t no_local(const struct renumber *r, uint32_t local)
 /* What cannot be read any more is read when somebody looks the next time; nothing of what was known is true then. */
 static void forget_unit(struct refresh *r, struct unit *u)
 {
-	struct leaf_numbers k = { { u, no_local }, { u->nkids, unit_folders(u), false }, u->nleaves, u->leaves, u->gaps };
+	struct leaf_numbers k = {
+		{ u, no_local }, { u->nkids, unit_folders(u), false }, u->nleaves, u->leaves, u->gaps
+	};
 
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (u->kids[i].unit)

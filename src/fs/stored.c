@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-#define DEPTH_MOST 64u                         /* folders in folders; what lies deeper is called by the rest of its path */
+#define DEPTH_MOST 64u                         /* folders in folders; deeper, the rest of a path is the name */
 #define NUMBER_MOST 12u                        /* bytes that ~N adds at most */
 
 /* While it is made. */
@@ -26,7 +26,8 @@ struct making {
 
 static uint32_t hash_of(const struct stored *s, uint32_t dir, const char *name)
 {
-	uint64_t h = hash_name(dir * 0x9e3779b97f4a7c15u ^ (uintptr_t)s, name);        /* nobody can choose collisions */
+	/* Nobody can choose collisions. */
+	uint64_t h = hash_name(dir * 0x9e3779b97f4a7c15u ^ (uintptr_t)s, name);
 
 	return (uint32_t)(h ^ h >> 32) & s->mask;
 }

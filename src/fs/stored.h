@@ -30,8 +30,8 @@ struct stored {
 	size_t ntext, cap;
 };
 
-/* taken: names that entries and directories of directory 0 must not have; ends with NULL. hash: of the container's path.
- * NULL: no memory. */
+/* taken: names that entries and directories of directory 0 must not have; ends with NULL. hash: of the container's
+ * path. NULL: no memory. */
 struct stored *stored_new(const struct entries *v, char separator, const char *const *taken, uint64_t hash);
 void stored_free(struct stored *s);            /* NULL is fine */
 /* Whether two show the same names in the same places. */

@@ -87,7 +87,7 @@ struct unit {
 	uint32_t id, parent, index;            /* index: entry number in the parent */
 	uint32_t nkids, nleaves, ngaps;        /* once READY */
 	struct kid *kids;
-	struct stored *stored;                 /* names of the entries, and the folders they lie in; NULL: they have none */
+	struct stored *stored;                 /* names of the kids, and folders they lie in; NULL: they have none */
 	struct leaf *leaves;
 	struct gap *gaps;
 	uint32_t *number;                      /* of local i + 1, in node_id(); NULL: the locals themselves */
@@ -320,7 +320,8 @@ bool tree_is_file(const struct tree *t, const struct unit *u);
 int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e);
 #define NESTED_MOST (1u << 18)
 /* Containers that are packed into containers can hold more entries than anybody could list, in a few kilobytes: all
- * those in one file together may have NESTED_MOST. Counts those of a unit, of which there were `was`; false: too many. */
+ * those in one file together may have NESTED_MOST. Counts those of a unit, of which there were `was`; false: there are
+ * too many. */
 bool kids_count(struct tree *t, const struct unit *u, uint32_t was, uint32_t now);
 /* The names that it stores; NULL when it stores none. */
 int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);

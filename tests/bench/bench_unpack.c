@@ -32,7 +32,8 @@ static void fail(const char *what)
 
 static void ours(const struct input *in)
 {
-	struct source *stream = src_memory(in->stream, in->nstream), *src = src_packed(stream, &zlib_packer, in->n, NULL);
+	struct source *stream = src_memory(in->stream, in->nstream);
+	struct source *src = src_packed(stream, &zlib_packer, in->n, NULL);
 	struct pin pin;
 
 	src_put(stream);
@@ -142,8 +143,9 @@ int main(void)
 
 		make(&in, inputs[i].kind, inputs[i].n, inputs[i].level);
 		measure(&in, best);
-		printf("%-15s %9zu bytes: %5.0f MB/s, zlib's loop %5.0f MB/s: %.2f, uncompress() %5.0f MB/s: %.2f\n", in.what,
-		       in.n, best[0] / 1e6, best[1] / 1e6, best[0] / best[1], best[2] / 1e6, best[0] / best[2]);
+		printf("%-15s %9zu bytes: %5.0f MB/s, zlib's loop %5.0f MB/s: %.2f, uncompress() %5.0f MB/s: %.2f\n",
+		       in.what, in.n, best[0] / 1e6, best[1] / 1e6, best[0] / best[1], best[2] / 1e6,
+		       best[0] / best[2]);
 		missed += inputs[i].level && best[0] < LEAST * best[1];        /* else nothing is packed */
 		free(in.room);
 		free(in.stream);

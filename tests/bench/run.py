@@ -464,8 +464,8 @@ class Bench:
             for i in range(5 * self.rounds):
                 for name in turned(took, i):
                     took[name].append(timed(self.modelfs, 'cat', archive, name))
-            self.report.compare(f'modelfs cat of the last of {PACKED_FILES} packed entries, {mode}', took[last], took[first],
-                                '%.2f ms', 'the first', most=1.2, scale=1000)
+            self.report.compare(f'modelfs cat of the last of {PACKED_FILES} packed entries, {mode}', took[last],
+                                took[first], '%.2f ms', 'the first', most=1.2, scale=1000)
             took = {first: [], last: []}
             for i in range(5 * self.rounds):
                 with self.mount(archive) as m:
@@ -657,7 +657,8 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'geometry', 'save', 'grow']
+SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'geometry', 'save',
+            'grow']
 
 
 def turned(items, i):

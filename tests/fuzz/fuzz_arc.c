@@ -1,5 +1,5 @@
-/* ARC: whatever the bytes, entries lie in the file or are lost, reading one costs what it is said to be, and writing one
- * changes no other. */
+/* ARC: whatever the bytes, entries lie in the file or are lost, reading one costs what it is said to be, and writing
+ * one changes no other. */
 #include <string.h>
 
 #include "build.h"
@@ -109,7 +109,8 @@ static void write_entry(struct source *src, struct object *was, uint32_t i, cons
 	if (!rc) {
 		src_put(root);
 		root = src_overlay(&ed.plan);
-		if (!root || object_open(&fmt_arc, root, NULL, &again, NULL) || fmt_arc.container->list(again, &v, NULL))
+		if (!root || object_open(&fmt_arc, root, NULL, &again, NULL) ||
+		    fmt_arc.container->list(again, &v, NULL))
 			abort();
 		got = contents(again, &v.v[i]);
 		if (!got || v.v[i].size != n || (n && memcmp(got, p, n)))

@@ -178,9 +178,11 @@ void models_arc(struct buf *out)
 	build_bank(&bank);
 	build_pac(&pac, (const struct build_bytes[]){ { bank.p, bank.len } }, 1, 16);
 	build_arc(&inner, &(struct build_arc){ 0x11 }, (const struct build_file_in_arc[]){
-		{ "deep\\model", ARC_TYPE_MOD, model.p, model.len, 6 }, { "deep\\bank", 0x1234, pac.p, pac.len, 9 } }, 2);
+		{ "deep\\model", ARC_TYPE_MOD, model.p, model.len, 6 },
+		{ "deep\\bank", 0x1234, pac.p, pac.len, 9 } }, 2);
 	build_arc(out, &(struct build_arc){ 7, .gap = 30 }, (const struct build_file_in_arc[]){
-		{ "pl\\body", ARC_TYPE_MOD, model.p, model.len, 9 }, { "pl\\body", ARC_TYPE_TEX, picture.p, picture.len, 1 },
+		{ "pl\\body", ARC_TYPE_MOD, model.p, model.len, 9 },
+		{ "pl\\body", ARC_TYPE_TEX, picture.p, picture.len, 1 },
 		{ "in", ARC_TYPE_ARC, inner.p, inner.len, 9 }, { "text", ARC_TYPE_GMD, text, sizeof text - 1, 9 } }, 4);
 	out->bad |= model.bad || picture.bad || bank.bad || pac.bad || inner.bad;
 	buf_free(&model);

@@ -70,8 +70,8 @@ static int check_size(const struct packed_source *s, struct err *e)
 	uint64_t stream = s->s.parent->size, size = s->s.size;
 
 	if (size > LIMIT_DECODED)
-		return err_at(e, EFBIG, s->s.parent, 0, "stream", "it becomes %" PRIu64 " bytes, at most %zu are allowed",
-			      size, LIMIT_DECODED);
+		return err_at(e, EFBIG, s->s.parent, 0, "stream",
+			      "it becomes %" PRIu64 " bytes, at most %zu are allowed", size, LIMIT_DECODED);
 	if (size / s->packer->ratio > stream)
 		return err_at(e, EBADMSG, s->s.parent, 0, "stream", "%" PRIu64 " bytes cannot become %" PRIu64, stream,
 			      size);

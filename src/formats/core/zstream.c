@@ -70,7 +70,8 @@ static int inflate_into(struct reading *r, uint8_t *to, size_t n, bool *ended, s
 		if (z == Z_MEM_ERROR)
 			rc = err_nomem(e);
 		else if (z != Z_OK && z != Z_STREAM_END && z != Z_BUF_ERROR)
-			rc = err_at(e, EBADMSG, r->src, r->at - r->z.avail_in, "zlib stream", "%s, after %lu bytes unpacked",
+			rc = err_at(e, EBADMSG, r->src, r->at - r->z.avail_in, "zlib stream",
+				    "%s, after %lu bytes unpacked",
 				    z == Z_NEED_DICT ? "it needs a dictionary" : r->z.msg ? r->z.msg : "damaged",
 				    r->z.total_out);
 	}
@@ -81,8 +82,8 @@ static int inflate_into(struct reading *r, uint8_t *to, size_t n, bool *ended, s
 
 static int wrong_size(struct reading *r, const char *more, uint64_t n, uint64_t size, struct err *e)
 {
-	return err_at(e, EBADMSG, r->src, 0, "zlib stream", "it becomes %s%" PRIu64 " bytes, expected %" PRIu64, more, n,
-		      size);
+	return err_at(e, EBADMSG, r->src, 0, "zlib stream", "it becomes %s%" PRIu64 " bytes, expected %" PRIu64, more,
+		      n, size);
 }
 
 /* Room for one byte more than there should be, so that the end comes in the same call. */
