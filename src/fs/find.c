@@ -40,16 +40,44 @@ bool want_is_name(const char *have, const char *name, size_t n)
 	return want_bare_length(have) == n && !strncasecmp(have, name, n);
 }
 
-/* The first of `dir` that has that name, n bytes of it, without regard to case; the caller's to free. */
+bool want_in_dir(DIR *d, const char *name, size_t n, char found[NAME_MAX + 1])
+{
+	struct dirent *entry;
+
+	*found = 0;
+	while ((entry = readdir(d)))
+		if (want_is_name(entry->d_name, name, n) && (!*found || strcmp(entry->d_name, found) < 0))
+			strcpy(found, entry->d_name);
+	return *found;
+}
+
+size_t want_root(const char *path, const char *name)
+{
+	size_t n = strlen(name), at;
+
+	for (const char *end = strrchr(path, '/'); end; end = memrchr(path, '/', at)) {
+		at = (size_t)(end - path);
+		if (at >= n && !strncasecmp(end - n, name, n) && (at == n || path[at - n - 1] == '/'))
+			return at;
+	}
+	return 0;
+}
+
+char *want_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+/* The path of the name in `dir` that is n bytes of `name` in any case; the caller's to free. */
 static char *any_case(const char *dir, const char *name, size_t n)
 {
-	DIR *d = opendir(dir);
-	struct dirent *entry;
-	char *path = NULL;
+	DIR *d = opendir(*dir ? dir : "/");
+	char found[NAME_MAX + 1], *path = NULL;
 
-	while (d && !path && (entry = readdir(d)))
-		if (want_is_name(entry->d_name, name, n) && asprintf(&path, "%s/%s", dir, entry->d_name) < 0)
-			path = NULL;
+	if (d && want_in_dir(d, name, n, found) && asprintf(&path, "%s/%s", dir, found) < 0)
+		path = NULL;
 	if (d)
 		closedir(d);
 	return path;
@@ -69,31 +97,6 @@ static char *below_any_case(const char *dir, const char *path)
 		path += n + (path[n] == '/');
 	}
 	return at;
-}
-
-/* ---- folders ---- */
-
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == path ? strdup("") : strndup(path, (size_t)(slash - path));
-}
-
-/* The nearest folder above that is called so; else the file's own. */
-static char *data_root(const char *path, const char *name)
-{
-	char *own = folder_of(path), *at = own ? strdup(own) : NULL, *slash;
-
-	while (at && (slash = strrchr(at, '/'))) {
-		if (!strcasecmp(slash + 1, name)) {
-			free(own);
-			return at;
-		}
-		*slash = 0;
-	}
-	free(at);
-	return own;
 }
 
 /* ---- finding ---- */
@@ -135,6 +138,7 @@ static int find_in(struct tree *t, const char *dir, const char *path, bool exact
 
 static int find_file(struct tree *t, const char *from, const struct want *w, unsigned *file)
 {
+	size_t root = w->where == WANT_BELOW_ROOT ? want_root(from, w->root) : 0;
 	char *dir;
 	int rc;
 
@@ -142,7 +146,7 @@ static int find_file(struct tree *t, const char *from, const struct want *w, uns
 		return open_path(t, want_swap_ext(from, w->path), file);
 	if (!want_is_below(w->path))
 		return -ENOENT;
-	dir = w->where == WANT_BELOW_ROOT ? data_root(from, w->root) : folder_of(from);
+	dir = root ? strndup(from, root) : want_folder(from);
 	if (w->where == WANT_BESIDE)
 		rc = open_path(t, joined(dir, w->path), file);
 	else
@@ -279,18 +283,14 @@ static uint32_t root_above(const struct stored *s, uint32_t own, const char *nam
 static bool is_below_root(struct tree *t, const struct unit *file, const char *root)
 {
 	struct buf path = { 0 };
-	bool is = false;
+	bool is;
 
 	if (t->folder)
 		folder_unit_path(t, file, &path);
 	else
 		buf_str(&path, file->file ? tree_file(t, file->file)->path : t->path);
 	buf_char(&path, 0);
-	for (const char *at = path.bad ? "" : (const char *)path.p; *at; at += strcspn(at, "/"), at += *at == '/') {
-		size_t n = strcspn(at, "/");
-
-		is |= at[n] && n == strlen(root) && !strncasecmp(at, root, n);
-	}
+	is = !path.bad && want_root((const char *)path.p, root);
 	buf_free(&path);
 	return is;
 }

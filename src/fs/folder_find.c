@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "beneath.h"
@@ -194,14 +193,12 @@ static char *joined(const char *dir, const char *name, size_t n)
 	return asprintf(&out, "%s%s%.*s", dir, *dir ? "/" : "", (int)n, name) < 0 ? NULL : out;
 }
 
-/* The name in a directory that is n bytes of `name` in any case, the first by its bytes. ENOENT; the directory is
- * watched. */
+/* The path of the name in a directory that is n bytes of `name` in any case. ENOENT; the directory is watched. */
 static int any_case(struct search *s, const char *dir, const char *name, size_t n, char **out)
 {
 	int fd = beneath_open(s->t->folder->hosts.fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), rc;
 	struct seen seen = { 0 };
-	char best[NAME_MAX + 1] = "";
-	struct dirent *entry;
+	char found[NAME_MAX + 1];
 	struct stat st;
 	DIR *d;
 
@@ -214,13 +211,11 @@ static int any_case(struct search *s, const char *dir, const char *name, size_t 
 			close(fd);
 		return rc ? rc : -ENOENT;
 	}
-	while ((entry = readdir(d)))
-		if (want_is_name(entry->d_name, name, n) && (!*best || strcmp(entry->d_name, best) < 0))
-			strcpy(best, entry->d_name);
+	rc = want_in_dir(d, name, n, found) ? 0 : -ENOENT;
 	closedir(d);
-	if (!*best)
-		return -ENOENT;
-	*out = joined(dir, best, strlen(best));
+	if (rc)
+		return rc;
+	*out = joined(dir, found, strlen(found));
 	return *out ? 0 : -ENOMEM;
 }
 
@@ -251,33 +246,6 @@ static int try_exact(struct search *s, const char *dir, const char *path)
 
 	free(all);
 	return rc;
-}
-
-/* ---- folders ---- */
-
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strndup(path, slash ? (size_t)(slash - path) : 0);
-}
-
-/* The nearest folder above that is called so, else the folder that is shown. */
-static char *data_root(const char *path, const char *name)
-{
-	char *at = folder_of(path);
-
-	while (at && *at) {
-		char *slash = strrchr(at, '/');
-
-		if (!strcasecmp(slash ? slash + 1 : at, name))
-			return at;
-		if (slash)
-			*slash = 0;
-		else
-			*at = 0;
-	}
-	return at;
 }
 
 static int search_swapped(struct search *s, const char *ext)
@@ -312,7 +280,8 @@ static int search(struct search *s, const struct want *w)
 		return search_swapped(s, w->path);
 	if (!want_is_below(w->path))
 		return -ENOENT;
-	dir = w->where == WANT_BELOW_ROOT ? data_root(s->own, w->root) : folder_of(s->own);
+	/* Where no folder is called so, the root is what is shown. */
+	dir = w->where == WANT_BELOW_ROOT ? strndup(s->own, want_root(s->own, w->root)) : want_folder(s->own);
 	if (!dir)
 		return -ENOMEM;
 	rc = w->where == WANT_LOOSE ? -ENOENT : try_exact(s, dir, w->path);

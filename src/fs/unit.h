@@ -2,6 +2,8 @@
 #ifndef MODELFS_UNIT_H
 #define MODELFS_UNIT_H
 
+#include <dirent.h>
+#include <limits.h>
 #include <pthread.h>
 
 #include "archive.h"
@@ -306,6 +308,12 @@ bool want_is_below(const char *path);
 size_t want_bare_length(const char *name);
 /* Whether a file is called so, n bytes of name, in any case and with or without the version that discs add. */
 bool want_is_name(const char *have, const char *name, size_t n);
+/* The first by its bytes of a directory's names that is such a name. */
+bool want_in_dir(DIR *d, const char *name, size_t n, char found[NAME_MAX + 1]);
+/* Where the path of the nearest folder above `path` ends that is called `name`; 0: none is. */
+size_t want_root(const char *path, const char *name);
+/* The folder that a file lies in; the caller's to free. */
+char *want_folder(const char *path);
 /* The path with another extension; the caller's to free, NULL: no memory. */
 char *want_swap_ext(const char *path, const char *ext);
 /* A file that a unit's object asks for; -ENOENT. */
