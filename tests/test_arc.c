@@ -264,17 +264,17 @@ static void test_lost(void **state)
 {
 	static const struct damage cases[] = {
 		{ "inside the table", 0x4c, 16,
-		  "ARC entry at 0x54: model\\em\\em001.mod: 0x15 bytes at 0x10, expected between 0x1e8 and 0x2a8" },
+		  "ARC entry at 0x54: model/em/em001.mod: 0x15 bytes at 0x10, expected between 0x1e8 and 0x2a8" },
 		{ "wild", 0x4c, 0xfffffff0,
-		  "ARC entry at 0x54: model\\em\\em001.mod: 0x15 bytes at 0xfffffff0, expected between 0x1e8 and "
+		  "ARC entry at 0x54: model/em/em001.mod: 0x15 bytes at 0xfffffff0, expected between 0x1e8 and "
 		  "0x2a8" },
 		{ "too long", 0x44, 0xffffffff,
-		  "ARC entry at 0x54: model\\em\\em001.mod: 0xffffffff bytes at 0x1e8, expected between 0x1e8 and "
+		  "ARC entry at 0x54: model/em/em001.mod: 0xffffffff bytes at 0x1e8, expected between 0x1e8 and "
 		  "0x2a8" },
 		{ "declared too large", 0x48, 0x5fffffff,
-		  "ARC entry at 0x50: model\\em\\em001.mod: 536870911 bytes, at most 268435456 are read" },
+		  "ARC entry at 0x50: model/em/em001.mod: 536870911 bytes, at most 268435456 are read" },
 		{ "not to be reached", 0x48, 0x4000ffff,
-		  "ARC entry at 0x50: model\\em\\em001.mod: 65535 bytes, which a stream of 21 cannot become" },
+		  "ARC entry at 0x50: model/em/em001.mod: 65535 bytes, which a stream of 21 cannot become" },
 		{ "declared too small", 0x48, 0x40000003, NULL,
 		  "zlib stream at 0x0 (archive 0x1e8): it becomes more than 3 bytes, expected 3" },
 		{ "declared too large by one", 0x48, 0x4000000b, NULL,

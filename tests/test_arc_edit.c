@@ -261,7 +261,7 @@ static void test_no_room(void **state)
 	assert_int_equal(try_put(&k, 1, other, NNOISE, why), -ENOSPC);
 	/* Stored: 2 bytes of header, 5, the bytes, 4 of checksum. */
 	snprintf(want, sizeof want,
-		 "a\\text.tex: the place of its stream has %u bytes, %u are needed: %u bytes are missing; "
+		 "a/text.tex: the place of its stream has %u bytes, %u are needed: %u bytes are missing; "
 		 "-o grow would let the archive grow", was.stream, NNOISE + 11, NNOISE + 11 - was.stream);
 	assert_string_equal(why, want);
 	edited_settle(&k);
@@ -305,7 +305,7 @@ static void test_append(void **state)
 	is_zero(&k, was.at, was.stream);
 	only(&k, 7, 1, was.at, was.stream);
 	others_hold(&k, files, ARRAY_LEN(files), 1);
-	assert_non_null(strstr(k.said, "a\\text.tex is at the end of the archive now: its place had "));
+	assert_non_null(strstr(k.said, "a/text.tex is at the end of the archive now: its place had "));
 	/* The last one just becomes longer; and a shorter one leaves its room. */
 	put(&k, 1, noise, NNOISE - 1);
 	assert_int_equal(entry_of(&k, 1).at, end);
@@ -511,7 +511,7 @@ static void test_window(void **state)
 }
 
 /* As many as 2,000 numbers at the best level: a change of one leaves the stream in its place. */
-static void test_squeezed(void **state)
+static void test_changed_value(void **state)
 {
 	uint8_t now[8000];
 	struct build_file_in_arc v[] = {
@@ -548,7 +548,7 @@ int main(void)
 		cmocka_unit_test(test_too_large), cmocka_unit_test(test_append), cmocka_unit_test(test_last),
 		cmocka_unit_test(test_hole), cmocka_unit_test(test_shared), cmocka_unit_test(test_from_nothing),
 		cmocka_unit_test(test_lost), cmocka_unit_test(test_lost_in_table), cmocka_unit_test(test_stored),
-		cmocka_unit_test(test_stored_longer), cmocka_unit_test(test_window), cmocka_unit_test(test_squeezed),
+		cmocka_unit_test(test_stored_longer), cmocka_unit_test(test_window), cmocka_unit_test(test_changed_value),
 	};
 
 	return cmocka_run_group_tests(tests, make_noise, NULL);

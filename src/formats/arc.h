@@ -67,7 +67,7 @@ extern const struct variant arc_variants[2];   /* with the short header, with th
 uint32_t arc_header_size(const uint8_t *head, size_t n, const struct source *src, struct err *e);
 int arc_open(struct object *o, struct err *e);
 
-/* A name as it can stand in a message. */
+/* A name as it can stand in a message, with the separators that are shown. */
 struct arc_label { char text[81]; };
 struct arc_label arc_label(const char *name);
 

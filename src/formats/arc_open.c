@@ -101,7 +101,7 @@ struct arc_label arc_label(const char *name)
 	struct arc_label out = { "" };
 
 	for (size_t i = 0; name[i] && i < sizeof out.text - 1; i++)
-		out.text[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
+		out.text[i] = name[i] == '\\' ? '/' : name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
 	return out;
 }
 
