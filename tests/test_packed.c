@@ -158,6 +158,25 @@ static void test_peek(void **state)
 	unpacked_free(one.p, 5000);
 }
 
+/* What is no longer than a beginning is unpacked once, for who reads it after the look. */
+static void test_peek_short(void **state)
+{
+	struct one one = { .k = { one_get, one_put } };
+	const struct keep keep = { .by = &one.k, .unit = 7, .index = 8, .gen = 9, .peek = true };
+	struct source *src = packed("abcdefghij", 10, &counting, 4096, &keep);
+	uint8_t got[128];
+
+	(void)state;
+	whole = parts = 0;
+	assert_int_equal(src_pread(src, got, 128, 0), 0);
+	assert_int_equal(src_pread(src, got, 128, 4096 - 128), 0);
+	assert_int_equal(parts, 0);
+	assert_int_equal(whole, 1);
+	assert_int_equal(one.gets, 2);
+	src_put(src);
+	unpacked_free(one.p, 4096);
+}
+
 /* Neither memory nor time goes to sizes that cannot be. */
 static void test_sizes(void **state)
 {
@@ -335,7 +354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept_by_itself), cmocka_unit_test(test_kept_elsewhere),
-		cmocka_unit_test(test_peek), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_peek), cmocka_unit_test(test_peek_short), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_range), cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_zlib), cmocka_unit_test(test_zlib_padded),
 		cmocka_unit_test(test_zlib_broken), cmocka_unit_test(test_pack),

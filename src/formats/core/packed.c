@@ -8,7 +8,7 @@
 
 #include "source.h"
 
-#define PEEK_MOST 4096u                        /* bytes of a beginning; a second look at less costs little */
+#define PEEK_MOST 4096u                        /* bytes of a beginning; what is no longer is unpacked and kept */
 
 struct packed_source {
 	struct source s;                       /* parent: the stream */
@@ -146,7 +146,7 @@ static int packed_pread(struct source *src, void *buf, size_t n, uint64_t at)
 	struct unpacked u;
 	int rc;
 
-	if (s->keep.peek && at + n <= PEEK_MOST)
+	if (s->keep.peek && src->size > PEEK_MOST && at + n <= PEEK_MOST)
 		return peek(s, buf, n, at);
 	rc = get(s, &u, NULL);
 	if (!rc) {
