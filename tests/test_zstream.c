@@ -1,4 +1,4 @@
-/* Streams that are packed: what comes out is what went in, within the window, and shorter than zlib's where it has to. */
+/* Streams that are packed: what comes out is what went in, within the window, and shorter than zlib's if it has to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -157,9 +157,9 @@ static const struct { int level, memory, strategy; } ways[] = {
 	{ 6, 8, Z_DEFAULT_STRATEGY },
 };
 
-/* How long zopfli looks for the shortest stream, and for how many bytes somebody can wait for that: a second or two, and
- * a minute for what is made of few different bytes in no order. In longer ones zlib's ways make up for a changed value.
- * No clock decides: an edit is planned twice and has to come out the same. */
+/* How long zopfli looks for the shortest stream, and for how many bytes somebody can wait for that: a second or two,
+ * and a minute for what is made of few different bytes in no order. In longer ones zlib's ways make up for a changed
+ * value. No clock decides: an edit is planned twice and has to come out the same. */
 static const struct { int rounds; size_t most; } searches[] = {
 	{ 5, (size_t)512 << 10 }, { 15, (size_t)128 << 10 }, { 60, (size_t)64 << 10 },
 };
