@@ -292,52 +292,6 @@ static void test_zlib_broken(void **state)
 	broken(0, 0, "zlib stream at 0x0: it is cut off, after 0 bytes unpacked");
 }
 
-/* ---- packing ---- */
-
-static void round_trip(const uint8_t *p, size_t n, unsigned window, uint64_t room, unsigned window_is)
-{
-	struct source *src;
-	uint8_t *out, *got = malloc(n + 1);
-	size_t nout;
-
-	assert_non_null(got);
-	assert_int_equal(zlib_pack(p, n, window, room, &out, &nout, NULL), 0);
-	assert_true(zlib_begins(out));
-	assert_int_equal(zlib_window(out[0]), window_is);
-	src = packed(out, nout, &zlib_packer, n, NULL);
-	assert_int_equal(src_pread(src, got, n, 0), 0);
-	if (n)
-		assert_memory_equal(got, p, n);
-	src_put(src);
-	free(out);
-	free(got);
-}
-
-static void test_pack(void **state)
-{
-	(void)state;
-	for (unsigned window = 9; window <= 15; window++) {
-		round_trip(text, SIZE, window, UINT64_MAX, window);
-		round_trip(text, SIZE, window, 0, window);     /* nothing fits: all that can be done is tried */
-	}
-	round_trip(text, 1, 8, 0, 9);
-	round_trip(text, 0, 15, 0, 15);
-}
-
-/* Where the first way does not fit, others come out shorter. */
-static void test_pack_harder(void **state)
-{
-	size_t first, hardest;
-	uint8_t *out;
-
-	(void)state;
-	assert_int_equal(zlib_pack(text, SIZE, 15, UINT64_MAX, &out, &first, NULL), 0);
-	free(out);
-	assert_int_equal(zlib_pack(text, SIZE, 15, first - 1, &out, &hardest, NULL), 0);
-	free(out);
-	assert_true(hardest < first);
-}
-
 static void test_begins(void **state)
 {
 	(void)state;
@@ -357,8 +311,7 @@ int main(void)
 		cmocka_unit_test(test_peek), cmocka_unit_test(test_peek_short), cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_range), cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_zlib), cmocka_unit_test(test_zlib_padded),
-		cmocka_unit_test(test_zlib_broken), cmocka_unit_test(test_pack),
-		cmocka_unit_test(test_pack_harder), cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_zlib_broken), cmocka_unit_test(test_begins),
 	};
 
 	return cmocka_run_group_tests(tests, make_stream, NULL);
