@@ -40,7 +40,8 @@ bool probe_need(struct probe *p, size_t n);
 
 /* ---- sections --------------------------------------------------------------------------------------------------- */
 
-/* `part`: 0 is the entry itself, 1 what the object found behind it (geometry in the next file). */
+/* `part`: 0 is the entry itself, 1 what the object found behind it (geometry in the next file), or 1 + k the k-th of
+ * its members. */
 struct span { uint64_t at, size; uint8_t part; };
 
 enum section_shape {
@@ -61,8 +62,16 @@ struct section {
 struct chunk {
 	uint64_t at, size;
 	uint32_t head;                         /* bytes before it that belong to it and are not shown */
-	char name[PART_NAME_MAX];              /* unique; raw/NAME.bin; "": it is not shown */
+	/* Unique; raw/NAME.bin; "": it is not shown. With one '/' in it: in a folder of raw/; those of one folder follow
+	 * each other. */
+	char name[PART_NAME_MAX];
+	uint8_t part;                          /* as of a span; only those of part 0 keep bytes from being gaps */
 };
+
+/* A file that belongs to an entry whole: beside it, with its name but this extension, in any case. The k-th is part
+ * 1 + k of the object; raw/whole.EXT shows its bytes. While the entry is a directory they are not shown beside it. */
+struct member { const char *ext, *doc; bool needed; };         /* needed: without it the entry is a plain file */
+#define MEMBERS_MOST 3u
 
 /* Records that lie outside sections or between them (a clip's header), for the reference page and the tests. */
 struct variant {
@@ -132,16 +141,18 @@ struct surroundings {
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 	bool padded;                           /* the object's size may count padding behind it */
+	/* The file that is format->members[k]; with one reference; NULL: there is none, or e says what failed. */
+	struct source *(*member)(const struct surroundings *, unsigned k, struct err *e);
 	/* A file that belongs to the object although it lies elsewhere: its source, with one reference, and in *link a
 	 * number by which the tree knows it. ENOENT: there is none. The same file is the same link. */
 	int (*find)(const struct surroundings *, const struct want *, struct source **out, uint32_t *link, struct err *e);
 
 	/* While an edit is made; else NULL. */
 
-	/* Makes the object's entry (k 0), or the k-th behind it, `size` bytes long and gives its new source, with one
-	 * reference: bytes up to the shorter of both lengths stay, the others are zero. May move later entries of its
-	 * containers: all sources opened before are void then, except those the caller gets here. ENOSPC: "... N bytes
-	 * are missing". */
+	/* Makes the object's entry (k 0), or the k-th behind it (of a format with members: member k - 1), `size`
+	 * bytes long and gives its new source, with one reference: bytes up to the shorter of both lengths stay, the
+	 * others are zero. May move later entries of its containers: all sources opened before are void then, except
+	 * those the caller gets here. ENOSPC: "... N bytes are missing". */
 	int (*resize)(const struct surroundings *, unsigned k, uint64_t size, struct source **out, struct err *e);
 	/* For a container that is the archive itself: from now on its bytes are those of `moved`, whose source comes
 	 * back in *out with one reference; writes go on through it. `moved` reads the object's source as it is now,
@@ -162,6 +173,7 @@ struct object {
 	const struct variant *variant;         /* set by open; NULL while unknown */
 	struct source *src;                    /* the entry; held */
 	struct source *behind;                 /* span.part 1; held; NULL: none, or not found */
+	struct source *member[MEMBERS_MOST];   /* span.part 1 + k, of a format with members; held; NULL: there is none */
 	struct link *links;                    /* by object_link(), in that order; held */
 	uint32_t nlinks;
 	const struct surroundings *around;     /* NULL: none */
@@ -184,7 +196,7 @@ uint32_t object_count(const struct object *o, unsigned part);
 bool object_has(const struct object *o, unsigned part, uint32_t index);        /* model_ops.has */
 /* Where section s lies; size 0 when it has no bytes. */
 struct span object_section(const struct object *o, unsigned s);
-struct source *object_part(const struct object *o, unsigned part);     /* src or behind; may be NULL */
+struct source *object_part(const struct object *o, unsigned part);     /* src, behind, a member; may be NULL */
 /* n bytes of the entry, in arena a. what names them in messages. */
 int object_read(const struct object *o, struct arena *a, uint64_t at, uint64_t n, const char *what, const uint8_t **out,
 		struct err *e);
@@ -288,7 +300,7 @@ int object_link(struct object *o, const struct want *w, uint32_t *n, struct err 
 bool object_again(const struct object *o);
 /* A line for the log of the edit the object was opened for; nothing outside one. */
 void object_say(const struct object *o, const char *fmt, ...) PRINTF(2, 3);
-/* Makes the entry (part 0) or what lies behind it (part 1) `size` bytes long; o->src or o->behind is replaced. EROFS
+/* Makes the entry (part 0) or another part of it `size` bytes long; o->src, o->behind or o->member[] is replaced. EROFS
  * outside an edit. Sources and spans taken from the object before are void. */
 int object_resize(struct object *o, unsigned part, uint64_t size, struct err *e);
 /* Writes n bytes of a part where they differ from what is there: runs of equal bytes are left alone. */
@@ -318,6 +330,8 @@ struct entries {
 	struct entry *v;                       /* in the object's arena, as the names */
 	uint32_t n;
 	const char **name;                     /* of a container with a separator: as they are stored; else NULL */
+	/* Members of each entry, of size 0 where there is none; NULL: they are entries, found by name. */
+	const struct entry (*member)[MEMBERS_MOST];
 };
 
 struct container_ops {
@@ -370,6 +384,8 @@ struct format {
 	uint8_t docs;                          /* 1 << DOC_...: the documents that model->doc says */
 	const struct own_file *own;            /* further files */
 	unsigned nown;
+	const struct member *members;
+	unsigned nmembers;
 	bool whole_obj;                        /* has model.obj and model.mtl: mesh number MESH_WHOLE */
 	/* 1 << PART_...: such a part can be decoded when the tables show no damage, so that nobody has to decode it to
 	 * find out. */

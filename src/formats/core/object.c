@@ -64,6 +64,19 @@ void format_tells(struct probe *p, struct err *e)
 
 /* ---- opening ---- */
 
+static int find_members(struct object *o, struct err *e)
+{
+	const struct surroundings *around = o->around;
+
+	e->code = 0;
+	for (unsigned k = 0; around && around->member && k < o->format->nmembers; k++) {
+		o->member[k] = around->member(around, k, e);
+		if (!o->member[k] && e->code)
+			return -e->code;
+	}
+	return 0;
+}
+
 int object_open(const struct format *format, struct source *src, const struct surroundings *around,
 		struct object **out, struct err *e)
 {
@@ -77,7 +90,10 @@ int object_open(const struct format *format, struct source *src, const struct su
 	o->src = src_ref(src);
 	o->around = around;
 	o->last_fault = &o->faults;
-	if (format->model && format->model->open)
+	rc = find_members(o, &why);
+	if (rc)
+		;
+	else if (format->model && format->model->open)
 		rc = format->model->open(o, &why);
 	else if (format->container && format->container->open)
 		rc = format->container->open(o, &why);
@@ -102,6 +118,8 @@ void object_close(struct object *o)
 		return;
 	src_put(o->src);
 	src_put(o->behind);
+	for (unsigned k = 0; k < MEMBERS_MOST; k++)
+		src_put(o->member[k]);
 	for (uint32_t i = 0; i < o->nlinks; i++)
 		src_put(o->links[i].src);
 	free(o->links);
@@ -206,7 +224,11 @@ uint32_t object_count(const struct object *o, unsigned part)
 
 struct source *object_part(const struct object *o, unsigned part)
 {
-	return part == 0 ? o->src : part == 1 ? o->behind : NULL;
+	if (!part)
+		return o->src;
+	if (o->format->nmembers)
+		return part <= o->format->nmembers ? o->member[part - 1] : NULL;
+	return part == 1 ? o->behind : NULL;
 }
 
 struct span object_section(const struct object *o, unsigned s)
@@ -373,7 +395,7 @@ void object_say(const struct object *o, const char *fmt, ...)
 
 int object_resize(struct object *o, unsigned part, uint64_t size, struct err *e)
 {
-	struct source **held = part ? &o->behind : &o->src, *fresh;
+	struct source **held = !part ? &o->src : o->format->nmembers ? &o->member[part - 1] : &o->behind, *fresh;
 	int rc;
 
 	if (!o->around || !o->around->resize)
