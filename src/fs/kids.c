@@ -64,7 +64,7 @@ static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, ui
 		return err_nomem(e);
 	if (why.code)                          /* it is a plain file, whose reading fails */
 		note_unreadable(t, u, i, p.src, &why);
-	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL);
+	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL, NULL);
 	kid->format = opens ? f : NULL;
 	if (!u->stored)
 		kid->ext = kid->format ? f->ext : plain_ext(f, &p);

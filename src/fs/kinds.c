@@ -190,7 +190,7 @@ static int look(int fd, const char *name, const struct stat *st, const struct fo
 		format_tells(&p, other);
 	if (rc || !format_opens(f))
 		return rc;
-	rc = format_refuses(f, &src.s, &why);
+	rc = format_refuses(f, &src.s, NULL, &why);
 	if (!rc)
 		*out = f;
 	else if (refused)

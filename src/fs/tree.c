@@ -200,7 +200,7 @@ const struct format *tree_recognise(struct source *src, const char *name, struct
 		err_set(e, why.code, "%s", why.text);
 	else if (!format_opens(f))
 		why_unknown(&p, e);
-	else if (format_refuses(f, src, e))
+	else if (format_refuses(f, src, NULL, e))
 		return NULL;
 	return format_opens(f) ? f : NULL;
 }

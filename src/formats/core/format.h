@@ -72,6 +72,7 @@ struct chunk {
  * 1 + k of the object; raw/whole.EXT shows its bytes. While the entry is a directory they are not shown beside it. */
 struct member { const char *ext, *doc; bool needed; };         /* needed: without it the entry is a plain file */
 #define MEMBERS_MOST 3u
+#define MEMBER_EXT_MOST 4u                     /* letters of its extension, and of that of a format with members */
 
 /* Records that lie outside sections or between them (a clip's header), for the reference page and the tests. */
 struct variant {
@@ -143,6 +144,7 @@ struct surroundings {
 	bool padded;                           /* the object's size may count padding behind it */
 	/* The file that is format->members[k]; with one reference; NULL: there is none, or e says what failed. */
 	struct source *(*member)(const struct surroundings *, unsigned k, struct err *e);
+	bool handed;                           /* a container knows the members: one may be missing that is needed */
 	/* A file that belongs to the object although it lies elsewhere: its source, with one reference, and in *link a
 	 * number by which the tree knows it. ENOENT: there is none. The same file is the same link. */
 	int (*find)(const struct surroundings *, const struct want *, struct source **out, uint32_t *link, struct err *e);
@@ -404,8 +406,9 @@ const struct format *format_named(const char *name);
 const struct format *format_detect(struct probe *p, struct err *e);
 /* What the formats that tell say of bytes that no format knows, as p has them from format_detect(); else nothing. */
 void format_tells(struct probe *p, struct err *e);
-/* A strict format: why the bytes are no such thing all the same (EBADMSG), or what else went wrong; 0: they are. */
-int format_refuses(const struct format *f, struct source *src, struct err *e);
+/* A strict format: why the bytes are no such thing all the same (EBADMSG), or what else went wrong; 0: they are.
+ * around: for the members; NULL: there are none. */
+int format_refuses(const struct format *f, struct source *src, const struct surroundings *around, struct err *e);
 /* Whether entries of this format are directories. */
 static inline bool format_opens(const struct format *f)
 {

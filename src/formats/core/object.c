@@ -68,11 +68,14 @@ static int find_members(struct object *o, struct err *e)
 {
 	const struct surroundings *around = o->around;
 
-	e->code = 0;
-	for (unsigned k = 0; around && around->member && k < o->format->nmembers; k++) {
-		o->member[k] = around->member(around, k, e);
+	for (unsigned k = 0; k < o->format->nmembers; k++) {
+		const struct member *m = &o->format->members[k];
+
+		o->member[k] = around && around->member ? around->member(around, k, e) : NULL;
 		if (!o->member[k] && e->code)
 			return -e->code;
+		if (!o->member[k] && m->needed && !(around && around->handed))
+			return err_set(e, EBADMSG, "there is no .%s of the same name beside it", m->ext);
 	}
 	return 0;
 }
@@ -133,11 +136,11 @@ void object_close(struct object *o)
 	free(o);
 }
 
-int format_refuses(const struct format *f, struct source *src, struct err *e)
+int format_refuses(const struct format *f, struct source *src, const struct surroundings *around, struct err *e)
 {
 	const struct fault *fault;
 	struct object *o;
-	int rc = f->strict ? object_open(f, src, NULL, &o, e) : 0;
+	int rc = f->strict ? object_open(f, src, around, &o, e) : 0;
 
 	if (rc || !f->strict)
 		return rc;
@@ -400,6 +403,8 @@ int object_resize(struct object *o, unsigned part, uint64_t size, struct err *e)
 
 	if (!o->around || !o->around->resize)
 		return err_set(e, EROFS, "the entry cannot change its size here");
+	if (!*held)
+		return err_set(e, EBADMSG, "what would change its size is not there");
 	rc = o->around->resize(o->around, part, size, &fresh, e);
 	if (rc)
 		return rc;
