@@ -247,35 +247,39 @@ static void kinds_are_remembered(void **state)
 	struct kinds k;
 	struct stat st;
 	struct timespec past[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-	int dirfd = open(root, O_PATH | O_DIRECTORY);
+	struct hosts h;
+	struct in_dir in = { .hosts = &h, .fd = open(root, O_PATH | O_DIRECTORY) };
 
 	(void)state;
+	assert_int_equal(hosts_open(&h, root, NULL), 0);
+	in.dir = h.root;
 	kinds_init(&k);
 	write_demo("model");
 	write_file("text", "no model at all", 15);
 	assert_int_equal(stat(at("model"), &st), 0);
-	f = kinds_find(&k, dirfd, "model", &st, NULL);
+	f = kinds_find(&k, &in, "model", &st, NULL);
 	assert_non_null(f);
 	assert_non_null(f->container);
 	assert_int_equal(k.n, 0);              /* it may be written again without its stamp telling */
 	usleep(30000);
-	assert_ptr_equal(kinds_find(&k, dirfd, "model", &st, NULL), f);
+	assert_ptr_equal(kinds_find(&k, &in, "model", &st, NULL), f);
 	assert_int_equal(stat(at("text"), &st), 0);
-	assert_null(kinds_find(&k, dirfd, "text", &st, NULL));
+	assert_null(kinds_find(&k, &in, "text", &st, NULL));
 	assert_int_equal(k.n, 2);
 
 	/* The file is not looked at again until its stamp changes. */
 	assert_int_equal(stat(at("model"), &st), 0);
 	assert_int_equal(rename(at("text"), at("model")), 0);
-	assert_ptr_equal(kinds_find(&k, dirfd, "model", &st, NULL), f);
+	assert_ptr_equal(kinds_find(&k, &in, "model", &st, NULL), f);
 	assert_int_equal(stat(at("model"), &st), 0);
-	assert_null(kinds_find(&k, dirfd, "model", &st, NULL));
+	assert_null(kinds_find(&k, &in, "model", &st, NULL));
 	assert_int_equal(utimensat(AT_FDCWD, at("model"), past, 0), 0);
-	assert_null(kinds_find(&k, dirfd, "model", &st, NULL));
+	assert_null(kinds_find(&k, &in, "model", &st, NULL));
 	st.st_size = 3;                        /* too short for any */
-	assert_null(kinds_find(&k, -1, "model", &st, NULL));
+	assert_null(kinds_find(&k, &in, "model", &st, NULL));
 	kinds_free(&k);
-	close(dirfd);
+	hosts_close(&h);
+	close(in.fd);
 }
 
 /* ---- files that are asked for ---- */

@@ -154,13 +154,14 @@ static int apply_part(struct edit *ed, struct unit *u, const struct leaf *l, str
 {
 	struct object *o;
 	struct source *part, *slice;
+	const struct piece *p;
 	struct span span;
 	int rc = edit_object(ed, u, &o, e);
 
 	if (rc)
 		return rc;
-	span = l->kind == LEAF_GAP ? (struct span){ u->gaps[l->index].at, u->gaps[l->index].size, 0 } :
-				     object_section(o, l->arg);
+	p = l->kind == LEAF_PIECE ? &u->pieces.v[l->index] : NULL;
+	span = p ? (struct span){ p->at, p->size, p->part } : object_section(o, l->arg);
 	if (store_size(text) != span.size)
 		return err_set(e, EINVAL, "%" PRIu64 " bytes needed, got %" PRIu64, span.size, store_size(text));
 	part = object_part(o, span.part);
@@ -212,7 +213,7 @@ int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e
 		rc = edit_resize_unit(ed, u, store_size(text), &src, e);
 		return rc ? rc : put_bytes(src, text, e);
 	case LEAF_SECTION_RAW:
-	case LEAF_GAP:
+	case LEAF_PIECE:
 		return apply_part(ed, u, &l, text, e);
 	case LEAF_FILE:
 		return apply_file(ed, u, &l, text, e);

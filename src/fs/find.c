@@ -155,12 +155,10 @@ static int find_file(struct tree *t, const char *from, const struct want *w, uns
 	return rc;
 }
 
-/* The unit of all of a file, made when there is none. */
-static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e)
+int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e)
 {
 	struct tree_file *f = tree_file(t, file);
 	struct source *src = archive_source(f->archive);
-	const char *name = strrchr(f->path, '/') + 1;
 	const struct format *format;
 	uint32_t id;
 	int rc = 0;
@@ -169,7 +167,7 @@ static int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct
 	id = f->unit;
 	pthread_mutex_unlock(&t->lock);
 	if (!id) {
-		format = tree_recognise(src, name, NULL);
+		format = tree_recognise(t, src, f->path, NULL);
 		rc = unit_new(t, format ? format : &plain_format, src, 0, 0, hash_name(unit_at(t, 0)->hash, f->path), out, e);
 		if (rc)
 			return rc;

@@ -60,6 +60,7 @@ int folder_open(struct tree *t, void (*hold)(void *tree), struct err *e)
 static void close_file(struct tree_file *f)
 {
 	folder_forget_wishes(f);
+	folder_forget_members(f);
 	src_put(f->src);
 }
 
@@ -113,7 +114,7 @@ const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, 
 
 	if (host_is_written(&t->folder->hosts, dir, name))
 		return NULL;
-	f = kinds_find(&t->folder->kinds, dirfd, name, st, &refused);
+	f = kinds_find(&t->folder->kinds, &(struct in_dir){ &t->folder->hosts, dir, dirfd }, name, st, &refused);
 	if (refused.code && !t->silent)
 		log_refused(t, dir, name, &refused);
 	return f;
@@ -359,7 +360,14 @@ int folder_lookup(struct tree *t, struct host *dir, const char *name, struct nod
 	struct found found;
 	int rc = folder_look(t, dir, name, &found);
 
+	if (!rc && S_ISREG(found.st.st_mode) && folder_has_member(t, dir, name))
+		rc = -ENOENT;
 	return rc ? rc : folder_node(t, dir, name, &found, out);
+}
+
+unsigned folder_file_at(struct tree *t, struct host *dir, const char *name)
+{
+	return file_at(&t->folder->hosts, dir, name);
 }
 
 int folder_file(struct tree *t, struct host *dir, const char *name, unsigned *file, struct seen *seen)
@@ -416,7 +424,7 @@ int folder_unit_open(struct tree *t, const struct unit *u)
 	return -ESTALE;
 }
 
-static bool file_changed(struct tree *t, struct tree_file *f)
+bool folder_file_changed(struct tree *t, struct tree_file *f)
 {
 	struct stat st;
 	struct seen now;
@@ -439,7 +447,7 @@ bool folder_changed(struct tree *t, const struct unit *u)
 	if (u->file == NO_FILE || atomic_load(&u->dead))
 		return false;
 	f = tree_file(t, u->file);
-	if (!file_changed(t, f) && !folder_wishes_changed(t, f))
+	if (!folder_file_changed(t, f) && !folder_wishes_changed(t, f) && !folder_members_changed(t, f))
 		return false;
 	suspect(t, u->file);
 	return true;
@@ -463,6 +471,7 @@ static void replace(struct tree *t, unsigned i, const struct found *found, struc
 
 	tree_kill(t, was);
 	folder_forget_wishes(f);
+	folder_forget_members(f);
 	f->gone = true;
 	if (found && !set_contents(t, i, &found->st) && new_unit(t, i, found->format, NULL))
 		f->gone = true;
@@ -491,6 +500,7 @@ static void freshen(struct tree *t, unsigned i, struct buf *ids)
 	}
 	atomic_store(&u->dead, false);
 	folder_forget_wishes(f);
+	folder_forget_members(f);
 	if (set_contents(t, i, &found.st))
 		replace(t, i, NULL, ids);
 	else

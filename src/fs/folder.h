@@ -56,6 +56,11 @@ int folder_node(struct tree *t, struct host *dir, const char *name, const struct
 /* Both, for who does not mind to read inside the tree. */
 int folder_lookup(struct tree *t, struct host *dir, const char *name, struct node *out);
 bool folder_hides(const char *name);
+/* folder_member.c: whether a name is that of a member of a model that is a directory: then it is not shown. Those that
+ * look from outside the tree ask; what looks for itself does not. */
+bool folder_has_member(struct tree *t, struct host *dir, const char *name);
+/* The same, of a regular file. */
+bool folder_is_member(struct tree *t, struct host *dir, int dirfd, const char *name);
 /* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. */
 const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
 				   const struct stat *st);
@@ -103,6 +108,9 @@ void folder_freshen_all(struct tree *t, struct buf *ids);
 const struct seen *folder_seen(const struct tree *t, const struct unit *u);
 
 void folder_suspect(struct tree *t, unsigned file);
+/* The number of the file that is known at a name, or NO_FILE. */
+unsigned folder_file_at(struct tree *t, struct host *dir, const char *name);
+bool folder_file_changed(struct tree *t, struct tree_file *f);
 
 /* folder_commit.c: changes files that an edit has changed, all or none. ESTALE when one is not what it was. */
 struct edit;
@@ -120,6 +128,11 @@ int folder_find(struct tree *t, const struct unit *u, const struct want *w, stru
 /* With `state` held exclusively. */
 void folder_forget_wishes(struct tree_file *f);
 bool folder_wishes_changed(struct tree *t, const struct tree_file *f);
+
+/* folder_member.c: member k of a model; -ENOENT. As wishes, those it has may turn out to be others. */
+int folder_member(struct tree *t, const struct unit *u, unsigned k, struct unit **out, struct err *e);
+void folder_forget_members(struct tree_file *f);
+bool folder_members_changed(struct tree *t, const struct tree_file *f);
 
 /* What lies at a path; ino 0: nothing. */
 void folder_see_path(const struct hosts *h, const char *path, struct seen *out);

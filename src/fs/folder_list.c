@@ -13,6 +13,7 @@
 
 #define BATCH ((size_t)128 << 10)              /* bytes of names that are had at once */
 #define SHARED_LOOKS 500u                      /* a thread costs as much as some hundred files */
+#define NOT_SHOWN 0xffu                        /* as the type of an entry: that is a member of a model */
 
 struct folder_dir {
 	struct tree *t;
@@ -93,6 +94,8 @@ static void look_at(struct folder_dir *d, struct dirent64 *e)
 	if (S_ISREG(found.st.st_mode))
 		found.format = folder_format(d->t, d->dir, d->open->fd, e->d_name, &found.st);
 	e->d_type = (unsigned char)type_of(&found);
+	if (S_ISREG(found.st.st_mode) && folder_is_member(d->t, d->dir, d->open->fd, e->d_name))
+		e->d_type = NOT_SHOWN;
 }
 
 static void *look_at_some(void *arg)
@@ -190,7 +193,7 @@ static int list(struct folder_dir *d, uint64_t from,
 		for (; at < d->n && !rc; at += entry_at(d, at)->d_reclen) {
 			const struct dirent64 *e = entry_at(d, at);
 
-			if (!folder_hides(e->d_name))
+			if (e->d_type != NOT_SHOWN && !folder_hides(e->d_name))
 				rc = fn(ctx, e->d_name, e->d_ino, e->d_type, (uint64_t)e->d_off);
 		}
 		rc = rc ? rc : fill(d, d->next);

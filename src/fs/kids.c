@@ -64,7 +64,7 @@ static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, ui
 		return err_nomem(e);
 	if (why.code)                          /* it is a plain file, whose reading fails */
 		note_unreadable(t, u, i, p.src, &why);
-	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !format_refuses(f, p.src, NULL, NULL);
+	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !kid_refused(t, u, i, f, p.src, NULL);
 	kid->format = opens ? f : NULL;
 	if (!u->stored)
 		kid->ext = kid->format ? f->ext : plain_ext(f, &p);
@@ -103,12 +103,17 @@ int kid_know(struct tree *t, struct unit *u, uint32_t i, struct err *e)
 void kid_tells(struct tree *t, struct unit *u, uint32_t i, struct err *e)
 {
 	const struct kid *kid = &u->kids[i];
+	const struct format *f;
+	struct err why = { 0 };
 	uint8_t room[PROBE_MOST];
 	struct probe p = { .name = "", .within = u->format, .index = i, .size = kid->entry.size, .room = room };
 
 	p.src = kid->entry.size && !kid->entry.lost ? kid_source(t, u, i, true) : NULL;
-	if (p.src && !format_detect(&p, NULL))
+	f = p.src ? format_detect(&p, NULL) : NULL;
+	if (p.src && !f)
 		format_tells(&p, e);
+	else if (format_opens(f) && kid_refused(t, u, i, f, p.src, &why) == -EBADMSG)
+		*e = why;
 	src_put(p.src);
 }
 
@@ -211,7 +216,7 @@ int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e)
 		u->kids[i].gen = atomic_load(&u->gen);
 		u->kids[i].ext = "";
 	}
-	rc = u->kids ? kid_names(u, &entries, &u->stored, &why) : err_nomem(&why);
+	rc = u->kids && !kid_keep_handed(u, &entries) ? kid_names(u, &entries, &u->stored, &why) : err_nomem(&why);
 	if (!rc && u->stored)
 		for (uint32_t i = 0; i < entries.n; i++)
 			u->kids[i].ext = stored_ext(stored_name(u->stored, i));

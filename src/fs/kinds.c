@@ -162,6 +162,82 @@ static void remember(struct kinds *k, uint64_t hash, const struct format *f)
 	pthread_mutex_unlock(&k->lock);
 }
 
+/* ---- members ---- */
+
+struct seeking { const struct in_dir *in; struct beside *out; };
+
+/* A name that is not there is the usual answer, so that is asked for in the cheapest way. */
+static int is_there(void *ctx, const char *name)
+{
+	const struct seeking *s = ctx;
+	int fd;
+
+	if (fstatat(s->in->fd, name, &s->out->st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s->out->st.st_mode))
+		return 0;
+	fd = host_look(s->in->fd, name, &s->out->st);
+	if (fd < 0)
+		return 0;
+	close(fd);
+	if (!S_ISREG(s->out->st.st_mode) || host_is_written(s->in->hosts, s->in->dir, name))
+		return 0;
+	strcpy(s->out->name, name);
+	return 1;
+}
+
+bool kinds_member(const struct in_dir *in, const char *owner, const char *ext, struct beside *out)
+{
+	struct seeking s = { in, out };
+
+	return member_spell(owner, ext, is_there, &s);
+}
+
+/* A file of a format with members, as those are just now. */
+struct model {
+	struct surroundings around;            /* first */
+	const struct in_dir *in;
+	bool there[MEMBERS_MOST];
+	struct beside member[MEMBERS_MOST];
+	bool unsure;                           /* some of it may be something else already, or soon */
+};
+
+static struct source *open_member(const struct surroundings *s, unsigned k, struct err *e)
+{
+	struct model *m = (struct model *)(uintptr_t)s;
+	struct source *src = NULL;
+	struct stat now;
+	int fd;
+
+	if (!m->there[k])
+		return NULL;
+	fd = beneath_open(m->in->fd, m->member[k].name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0);
+	if (fd < 0) {
+		err_set(e, -fd, "%s: %s", m->member[k].name, strerror(-fd));
+		return NULL;
+	}
+	m->unsure |= fstat(fd, &now) || now.st_ino != m->member[k].st.st_ino ||
+		     ns_of(&now.st_ctim) != ns_of(&m->member[k].st.st_ctim) || is_young(&now);
+	return src_fd(fd, &src, e) ? NULL : src;
+}
+
+static void find_members(struct model *m, const struct in_dir *in, const char *name, const struct format *f)
+{
+	m->around = (struct surroundings){ .member = open_member };
+	m->in = in;
+	m->unsure = false;
+	for (unsigned k = 0; k < f->nmembers; k++)
+		m->there[k] = member_owner(f, name) && kinds_member(in, name, f->members[k].ext, &m->member[k]);
+}
+
+/* What is remembered of a file with members is remembered of it with these. */
+static uint64_t model_hash(const struct kinds *k, const struct model *m, const struct format *f, uint64_t own)
+{
+	uint64_t h = own;
+
+	for (unsigned i = 0; i < f->nmembers; i++)
+		h = add(h, m->there[i] ? stamp_hash(k, m->member[i].name, &m->member[i].st) : i);
+	return add(h, k->seed) & ~(uint64_t)KIND_MASK;
+}
+
 /* ---- looking ---- */
 
 /* A file that is looked at and closed again: on the stack, and without a mapping. */
@@ -174,28 +250,60 @@ static int open_pread(struct source *s, void *buf, size_t n, uint64_t at)
 
 static const struct source_ops open_ops = { .pread = open_pread };
 
-static int look(int fd, const char *name, const struct stat *st, const struct format **out, struct err *refused,
-		struct err *other)
+/* What would open it. */
+static int detect(struct open_source *src, const char *name, const struct format **out, struct err *other)
 {
-	struct open_source src = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
 	uint8_t room[PROBE_MOST];
-	struct probe p = { .name = name, .size = src.s.size, .src = &src.s, .room = room };
+	struct probe p = { .name = name, .size = src->s.size, .src = &src->s, .room = room };
 	struct err why = { 0 };
 	const struct format *f = format_detect(&p, &why);
-	int rc = -why.code;
 
-	*out = NULL;
-	atomic_init(&src.s.refs, 1);
-	if (!rc && !f && other)
+	if (!why.code && !f && other)
 		format_tells(&p, other);
-	if (rc || !format_opens(f))
-		return rc;
-	rc = format_refuses(f, &src.s, NULL, &why);
-	if (!rc)
-		*out = f;
-	else if (refused)
+	*out = format_opens(f) ? f : NULL;
+	return -why.code;
+}
+
+/* Whether a strict format takes it. An error: nobody knows. */
+static int judge(const struct format **f, struct open_source *src, const struct surroundings *around,
+		 struct err *refused)
+{
+	struct err why = { 0 };
+	int rc = format_refuses(*f, &src->s, around, &why);
+
+	if (rc)
+		*f = NULL;
+	if (rc && refused)
 		*refused = why;
 	return rc == -EBADMSG ? 0 : rc;
+}
+
+static const struct format *look(struct kinds *k, const struct in_dir *in, int fd, const char *name,
+				 const struct stat *st, struct err *refused, struct err *other)
+{
+	struct open_source src = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
+	uint64_t hash = stamp_hash(k, name, st);
+	bool unsure = is_young(st);
+	const struct format *f, *of;
+	struct model m;
+	int rc;
+
+	atomic_init(&src.s.refs, 1);
+	rc = detect(&src, name, &f, other);
+	of = f;
+	if (!rc && f && f->nmembers) {
+		if (!unsure)
+			remember(k, hash, f);
+		find_members(&m, in, name, f);
+		rc = judge(&f, &src, &m.around, refused);
+		hash = model_hash(k, &m, of, hash);
+		unsure |= m.unsure;
+	} else if (!rc && f) {
+		rc = judge(&f, &src, NULL, refused);
+	}
+	if (!rc && !unsure)
+		remember(k, hash, f);
+	return f;
 }
 
 /* Who owns the file need not have its access time written; others may not ask for that. */
@@ -208,30 +316,39 @@ static int open_to_look(int dirfd, const char *name, const struct stat *st)
 	return fd == -EPERM ? beneath_open(dirfd, name, flags, 0) : fd;
 }
 
-const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
 				struct err *refused, struct err *other)
 {
 	const struct format *f = NULL;
 	struct stat now;
-	int fd = open_to_look(dirfd, name, st);
+	int fd = open_to_look(in->fd, name, st);
 
 	if (fd < 0)
 		return NULL;
 	/* It may be another file by now, even one that is no regular file; and what could not be read may be readable
 	 * the next time. */
-	if (!fstat(fd, &now) && S_ISREG(now.st_mode) && !look(fd, name, &now, &f, refused, other) &&
-	    !is_young(&now))
-		remember(k, stamp_hash(k, name, &now), f);
+	if (!fstat(fd, &now) && S_ISREG(now.st_mode))
+		f = look(k, in, fd, name, &now, refused, other);
 	close(fd);
 	return f;
 }
 
-const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
 				struct err *refused)
 {
-	const struct format *f = NULL;
+	const struct format *f = NULL, *judged;
+	uint64_t hash;
+	struct model m;
 
-	if ((uint64_t)st->st_size < SHORTEST || recall(k, stamp_hash(k, name, st), &f))
-		return f;
-	return kinds_look(k, dirfd, name, st, refused, NULL);
+	if ((uint64_t)st->st_size < SHORTEST)
+		return NULL;
+	hash = stamp_hash(k, name, st);
+	if (recall(k, hash, &f)) {
+		if (!f || !f->nmembers)
+			return f;
+		find_members(&m, in, name, f);
+		if (recall(k, model_hash(k, &m, f, hash), &judged))
+			return judged;
+	}
+	return kinds_look(k, in, name, st, refused, NULL);
 }

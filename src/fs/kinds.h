@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "format.h"
+#include "host.h"
+#include "member.h"
 
 struct kinds {
 	pthread_mutex_t lock;
@@ -20,14 +21,22 @@ struct kinds {
 void kinds_init(struct kinds *k);
 void kinds_free(struct kinds *k);
 
-/* The format that opens the regular file `name` of the directory dirfd, whose stat was st; NULL: none, it is a plain
- * file, as is one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless
- * that is remembered; zero else. */
-const struct format *kinds_find(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+/* A directory that is looked into; fd: O_PATH will do. */
+struct in_dir { struct hosts *hosts; struct host *dir; int fd; };
+
+/* The format that opens the regular file `name` of a directory, whose stat was st; NULL: none, it is a plain file, as is
+ * one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that is
+ * remembered; zero else. */
+const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
 				struct err *refused);
 /* Asks the file again. *other, or NULL: what format_tells() says of one that no format knows. */
-const struct format *kinds_look(struct kinds *k, int dirfd, const char *name, const struct stat *st,
+const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
 				struct err *refused, struct err *other);
+
+/* A file beside another that belongs to it. */
+struct beside { char name[MEMBER_NAME_MAX]; struct stat st; };
+/* The file that `owner` has for a member of that extension. One that is being written is none yet. */
+bool kinds_member(const struct in_dir *in, const char *owner, const char *ext, struct beside *out);
 /* What a look at a file saw. */
 struct seen {
 	dev_t dev;

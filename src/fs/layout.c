@@ -1,14 +1,12 @@
 /* Which files a unit shows: the one place that turns what a format can do into directories. Generic: sections become
  * YAML and raw files, hooks become OBJ and PNG. Nothing is decoded here. */
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "num.h"
 #include "host.h"
-#include "unit.h"
+#include "layout_in.h"
 
 /* ---- names of entries ---- */
 
@@ -97,13 +95,7 @@ void unit_name(const struct unit *u, char name[NODE_NAME_MAX])
 
 /* ---- models ---- */
 
-struct list {
-	struct leaf *v;
-	uint32_t n, cap;
-	bool bad;
-};
-
-static void add(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, unsigned role)
+void leaves_add(struct leaves *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, unsigned role)
 {
 	if (l->n == l->cap) {
 		uint32_t cap = l->cap ? l->cap * 2 : 32;
@@ -121,21 +113,20 @@ static void add(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint3
 	};
 }
 
-static void add_sized(struct list *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, uint64_t size)
+void leaves_add_sized(struct leaves *l, unsigned dir, unsigned kind, unsigned arg, uint32_t index, uint64_t size)
 {
-	add(l, dir, kind, arg, index, 0);
+	leaves_add(l, dir, kind, arg, index, 0);
 	if (!l->bad && size < SIZE_FAILED - 1)
 		atomic_init(&l->v[l->n - 1].size, (uint32_t)size + 1);
 }
 
-static void add_dir(struct list *l, bool there, unsigned which)
+static void add_dir(struct leaves *l, bool there, unsigned which)
 {
 	if (there)
-		add(l, LEAF_TOP, LEAF_DIR, which, 0, 0);
+		leaves_add(l, LEAF_TOP, LEAF_DIR, which, 0, 0);
 }
 
-/* What follows are the children of that directory: it says where they begin. False when there is no such directory. */
-static bool begin_dir(struct list *l, unsigned which)
+bool leaves_begin_dir(struct leaves *l, unsigned which)
 {
 	for (uint32_t i = 0; i < l->n && !l->bad; i++) {
 		if (l->v[i].kind == LEAF_DIR && l->v[i].arg == which) {
@@ -146,19 +137,19 @@ static bool begin_dir(struct list *l, unsigned which)
 	return false;
 }
 
-static void add_documents(struct list *l, const struct object *o)
+static void add_documents(struct leaves *l, const struct object *o)
 {
 	const struct variant *v = o->variant;
 
 	if (o->format->docs & 1u << DOC_HEADER)
-		add(l, LEAF_TOP, LEAF_DOC, DOC_HEADER, 0, 0);
+		leaves_add(l, LEAF_TOP, LEAF_DOC, DOC_HEADER, 0, 0);
 	for (unsigned s = 0; s < v->nsections; s++)
 		if (v->sections[s].yaml && object_section(o, s).size)
-			add(l, LEAF_TOP, LEAF_SECTION_YAML, s, 0, 0);
+			leaves_add(l, LEAF_TOP, LEAF_SECTION_YAML, s, 0, 0);
 }
 
 /* The format's own files of a part, or of the object. */
-static void add_own(struct list *l, const struct object *o, unsigned dir, unsigned part, uint32_t i)
+static void add_own(struct leaves *l, const struct object *o, unsigned dir, unsigned part, uint32_t i)
 {
 	for (unsigned k = 0; k < o->format->nown && !l->bad; k++) {
 		const struct own_file *own = &o->format->own[k];
@@ -166,17 +157,17 @@ static void add_own(struct list *l, const struct object *o, unsigned dir, unsign
 		if (own->part != part || own->from_link || (own->there && !own->there(o, i)))
 			continue;
 		if (own->bytes)
-			add(l, dir, LEAF_FILE, k, i, 0);
+			leaves_add(l, dir, LEAF_FILE, k, i, 0);
 		else
-			add(l, dir, LEAF_DOC, DOC_OWN + k, i, 0);
+			leaves_add(l, dir, LEAF_DOC, DOC_OWN + k, i, 0);
 	}
 }
 
-static void add_meshes(struct list *l, const struct object *o)
+static void add_meshes(struct leaves *l, const struct object *o)
 {
 	const struct model_ops *m = o->format->model;
 	unsigned dir = LEAF_DIR_MESHES;
-	uint32_t n = begin_dir(l, dir) ? object_count(o, PART_MESH) : 0;
+	uint32_t n = leaves_begin_dir(l, dir) ? object_count(o, PART_MESH) : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++) {
 		bool shape = m->mesh && object_has(o, PART_MESH, i);
@@ -184,39 +175,39 @@ static void add_meshes(struct list *l, const struct object *o)
 		if (object_gone(o, PART_MESH, i))
 			continue;
 		if (shape) {
-			add(l, dir, LEAF_OBJ, 0, i, 0);
-			add(l, dir, LEAF_MTL, 0, i, 0);
+			leaves_add(l, dir, LEAF_OBJ, 0, i, 0);
+			leaves_add(l, dir, LEAF_MTL, 0, i, 0);
 		}
 		if (o->format->docs & 1u << DOC_MESH)
-			add(l, dir, LEAF_DOC, DOC_MESH, i, 0);
+			leaves_add(l, dir, LEAF_DOC, DOC_MESH, i, 0);
 		if (shape && m->skinned && m->skinned(o, i))
-			add(l, dir, LEAF_WEIGHTS, 0, i, 0);
+			leaves_add(l, dir, LEAF_WEIGHTS, 0, i, 0);
 		add_own(l, o, dir, PART_MESH, i);
 	}
 }
 
-static void add_images(struct list *l, const struct object *o, unsigned dir)
+static void add_images(struct leaves *l, const struct object *o, unsigned dir)
 {
-	uint32_t n = dir == LEAF_TOP || begin_dir(l, dir) ? object_count(o, PART_IMAGE) : 0;
+	uint32_t n = dir == LEAF_TOP || leaves_begin_dir(l, dir) ? object_count(o, PART_IMAGE) : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++) {
 		if (object_gone(o, PART_IMAGE, i))
 			continue;
 		if (object_has(o, PART_IMAGE, i))
-			add(l, dir, LEAF_PNG, 0, i, 0);
+			leaves_add(l, dir, LEAF_PNG, 0, i, 0);
 		if (o->format->docs & 1u << DOC_IMAGE)
-			add(l, dir, LEAF_DOC, DOC_IMAGE, i, 0);
+			leaves_add(l, dir, LEAF_DOC, DOC_IMAGE, i, 0);
 		add_own(l, o, dir, PART_IMAGE, i);
 	}
 }
 
-static void add_clips(struct list *l, const struct object *o, unsigned dir)
+static void add_clips(struct leaves *l, const struct object *o, unsigned dir)
 {
-	uint32_t n = begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0;
+	uint32_t n = leaves_begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++)
 		if (!object_gone(o, PART_CLIP, i))
-			add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
+			leaves_add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
 }
 
 /* ---- what lies in other files ---- */
@@ -262,7 +253,7 @@ static int keep_clip_names(struct unit *u, const struct object *o, struct err *e
 	return 0;
 }
 
-static void add_linked(struct list *l, struct unit *u, const struct picture *p)
+static void add_linked(struct leaves *l, struct unit *u, const struct picture *p)
 {
 	const struct format *f = u->format;
 	struct leaf there;
@@ -271,21 +262,21 @@ static void add_linked(struct list *l, struct unit *u, const struct picture *p)
 		struct leaf file = { .index = p->number, .kind = LEAF_FILE, .arg = (uint8_t)k, .role = LEAF_LINKED };
 
 		if (f->own[k].from_link && unit_of_leaf(u->tree, u, &file, &there))
-			add(l, LEAF_DIR_TEXTURES, LEAF_FILE, k, p->number, LEAF_LINKED);
+			leaves_add(l, LEAF_DIR_TEXTURES, LEAF_FILE, k, p->number, LEAF_LINKED);
 	}
 	if (unit_of_leaf(u->tree, u, &(struct leaf){ .index = p->number, .kind = LEAF_PNG, .role = LEAF_LINKED }, &there))
-		add(l, LEAF_DIR_TEXTURES, LEAF_PNG, 0, p->number, LEAF_LINKED);
+		leaves_add(l, LEAF_DIR_TEXTURES, LEAF_PNG, 0, p->number, LEAF_LINKED);
 }
 
 /* What a companion shows as `kind`, shown here too. */
-static void add_from_mate(struct list *l, const struct unit *mate, unsigned kind, unsigned arg, unsigned dir,
+static void add_from_mate(struct leaves *l, const struct unit *mate, unsigned kind, unsigned arg, unsigned dir,
 			  unsigned role)
 {
-	uint32_t n = begin_dir(l, dir) ? mate->nleaves : 0;
+	uint32_t n = leaves_begin_dir(l, dir) ? mate->nleaves : 0;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++)
 		if (mate->leaves[i].kind == kind && mate->leaves[i].arg == arg && !mate->leaves[i].role)
-			add(l, dir, kind, arg, mate->leaves[i].index, role);
+			leaves_add(l, dir, kind, arg, mate->leaves[i].index, role);
 }
 
 static bool mate_has(const struct unit *mate, unsigned kind, unsigned arg)
@@ -296,59 +287,8 @@ static bool mate_has(const struct unit *mate, unsigned kind, unsigned arg)
 	return false;
 }
 
-struct gap_list { struct unit *u; struct list *l; uint32_t cap; };
-
-static int add_named(struct gap_list *g, uint64_t at, uint64_t size, const char *name)
-{
-	struct unit *u = g->u;
-
-	if (u->ngaps == g->cap) {
-		uint32_t cap = g->cap ? g->cap * 2 : 4;
-		struct gap *v = realloc(u->gaps, cap * sizeof *v);
-
-		if (!v)
-			return -ENOMEM;
-		u->gaps = v;
-		g->cap = cap;
-	}
-	u->gaps[u->ngaps] = (struct gap){ at, size };
-	strcpy(u->gaps[u->ngaps].name, name);
-	add_sized(g->l, LEAF_DIR_RAW, LEAF_GAP, 0, u->ngaps++, size);
-	return 0;
-}
-
-static int add_gap(void *ctx, uint64_t at, uint64_t size)
-{
-	char name[PART_NAME_MAX];
-
-	snprintf(name, sizeof name, "gap-%08" PRIx64, at);
-	return add_named(ctx, at, size, name);
-}
-
-static int add_raw(struct list *l, struct unit *u, struct object *o, struct err *e)
-{
-	struct gap_list gaps = { u, l, 0 };
-	struct chunk c;
-	int rc = 0;
-
-	if (!begin_dir(l, LEAF_DIR_RAW))
-		return 0;
-	add(l, LEAF_DIR_RAW, LEAF_WHOLE, 0, 0, 0);
-	if (!o->variant)
-		return 0;
-	for (unsigned s = 0; s < o->variant->nsections; s++)
-		if (object_section(o, s).size)
-			add_sized(l, LEAF_DIR_RAW, LEAF_SECTION_RAW, s, 0, object_section(o, s).size);
-	if (u->format->container)
-		return 0;
-	for (uint32_t i = 0; object_chunk(o, i, &c) && !rc; i++)
-		rc = c.name[0] ? add_named(&gaps, c.at, c.size, c.name) : 0;
-	rc = rc ? rc : object_gaps(o, add_gap, &gaps, e);
-	return rc == -ENOMEM ? err_nomem(e) : rc;
-}
-
 /* What lies in the unit's own directory, up to the folders. */
-static void add_top(struct list *l, const struct object *o)
+static void add_top(struct leaves *l, const struct object *o)
 {
 	const struct format *f = o->format;
 
@@ -356,11 +296,11 @@ static void add_top(struct list *l, const struct object *o)
 	add_own(l, o, LEAF_TOP, PART_OBJECT, 0);
 	if (f->docs & 1u << DOC_SKELETON && (f->role != ROLE_MODEL || object_count(o, PART_BONE) ||
 					     (f->model->has && f->model->has(o, PART_BONE, 0))))
-		add(l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
+		leaves_add(l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, 0);
 	add_dir(l, object_count(o, PART_MESH), LEAF_DIR_MESHES);
 	if (f->whole_obj) {
-		add(l, LEAF_TOP, LEAF_OBJ, 0, MESH_WHOLE, 0);
-		add(l, LEAF_TOP, LEAF_MTL, 0, MESH_WHOLE, 0);
+		leaves_add(l, LEAF_TOP, LEAF_OBJ, 0, MESH_WHOLE, 0);
+		leaves_add(l, LEAF_TOP, LEAF_MTL, 0, MESH_WHOLE, 0);
 	}
 	if (f->role != ROLE_MODEL)
 		add_images(l, o, LEAF_TOP);
@@ -368,7 +308,7 @@ static void add_top(struct list *l, const struct object *o)
 
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
-	struct list l = { 0 };
+	struct leaves l = { 0 };
 	const struct container_ops *c = u->format->container;
 	struct unit *bones = unit_mate(t, u, ROLE_SKELETON), *textures = unit_mate(t, u, ROLE_TEXTURES);
 	struct unit *pack = unit_mate(t, u, ROLE_ANIMATIONS);
@@ -381,18 +321,18 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	if (o->variant && !c)
 		add_top(&l, o);
 	if (mate_has(bones, LEAF_DOC, DOC_SKELETON))
-		add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
+		leaves_add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
 	add_dir(&l, u->npictures || mate_has(textures, LEAF_PNG, 0) || (pictures && object_count(o, PART_IMAGE)),
 		LEAF_DIR_TEXTURES);
 	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
 	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
 	if (model && o->variant && !c)
-		add(&l, LEAF_TOP, LEAF_GLB, 0, 0, 0);
+		leaves_add(&l, LEAF_TOP, LEAF_GLB, 0, 0, 0);
 	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
-	add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
+	leaves_add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
 
 	add_meshes(&l, o);
-	if (u->npictures && begin_dir(&l, LEAF_DIR_TEXTURES))
+	if (u->npictures && leaves_begin_dir(&l, LEAF_DIR_TEXTURES))
 		for (uint32_t i = 0; i < u->npictures; i++)
 			add_linked(&l, u, &u->pictures[i]);
 	else if (textures)
@@ -403,7 +343,7 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 		add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, LEAF_DIR_ANIMATIONS, ROLE_ANIMATIONS);
 	else
 		add_clips(&l, o, clips);
-	rc = rc ? rc : add_raw(&l, u, o, e);
+	rc = rc ? rc : layout_raw(&l, u, o, e);
 	if (l.bad || rc) {
 		free(l.v);
 		return rc ? rc : err_nomem(e);
@@ -411,7 +351,7 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	u->leaves = realloc(l.v, l.n * sizeof *l.v);
 	u->leaves = u->leaves ? u->leaves : l.v;
 	u->nleaves = l.n;
-	return 0;
+	return pieces_index(u) ? err_nomem(e) : 0;
 }
 
 /* ---- names ---- */
@@ -468,12 +408,29 @@ static void numbered_name(const struct leaf *l, const char *rest, struct name *t
 	add_text(to, rest);
 }
 
+static void dir_name(const struct unit *u, const struct leaf *l, struct name *to)
+{
+	char name[PART_NAME_MAX];
+
+	if (l->arg != LEAF_DIR_PIECES) {
+		add_text(to, leaf_dir_names[l->arg]);
+		return;
+	}
+	piece_folder_name(&u->pieces, u->leaves[l->index].index, name);
+	add_text(to, name);
+}
+
+static const char *part_ext(const struct format *f, unsigned part)
+{
+	return part ? f->members[part - 1].ext : f->ext;
+}
+
 void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX])
 {
 	struct name to = { name, 0 };
 
 	switch (l->kind) {
-	case LEAF_DIR: add_text(&to, leaf_dir_names[l->arg]); break;
+	case LEAF_DIR: dir_name(u, l, &to); break;
 	case LEAF_SECTION_YAML: add_text(&to, u->variant->sections[l->arg].yaml); break;
 	case LEAF_DOC: doc_name(u, l, &to); break;
 	case LEAF_OBJ: numbered_name(l, ".obj", &to); break;
@@ -482,9 +439,9 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	case LEAF_PNG: numbered_name(l, ".png", &to); break;
 	case LEAF_GLB: add_text(&to, "model.glb"); break;
 	case LEAF_FILE: own_name(u, l->arg, l->index, &to); break;
-	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, u->format->ext); break;
+	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, part_ext(u->format, l->arg)); break;
 	case LEAF_SECTION_RAW: add_text(&to, u->variant->sections[l->arg].name); add_text(&to, ".bin"); break;
-	case LEAF_GAP: add_text(&to, u->gaps[l->index].name); add_text(&to, ".bin"); break;
+	case LEAF_PIECE: add_text(&to, piece_name(&u->pieces, l->index)); add_text(&to, ".bin"); break;
 	default: add_text(&to, ERRORS_NAME);
 	}
 }

@@ -129,12 +129,24 @@ bool node_is_dir(struct node n)
 
 /* ---- directories ---- */
 
+/* The leaves of a folder in raw/, which is leaf l: up to those of the next one. */
+static struct range pieces_range(const struct unit *u, const struct leaf *l)
+{
+	uint32_t folder = u->pieces.v[u->leaves[l->index].index].folder;
+	bool last = folder == u->pieces.nfolders;
+
+	return (struct range){ l->index, last ? u->nleaves : u->leaves[u->pieces.folder[folder]].index };
+}
+
 static struct range leaves_of(struct node dir)
 {
 	const struct leaf *l = node_leaf(dir);
 
-	return node_folder(dir) ? (struct range){ 0, 0 } :
-				  leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
+	if (node_folder(dir))
+		return (struct range){ 0, 0 };
+	if (l && l->arg == LEAF_DIR_PIECES)
+		return pieces_range(dir.unit, l);
+	return leaf_range(dir.unit, l ? l->index : 0, l ? l->arg : LEAF_TOP);
 }
 
 /* A healthy unit has no errors.txt. */
@@ -152,8 +164,15 @@ static bool hidden(struct tree *t, const struct unit *u, const struct leaf *l)
 
 static uint64_t dir_hash(const struct unit *u, uint32_t which)
 {
-	return which > DIR_FOLDER ? u->stored->dirs[which - DIR_FOLDER].hash :
-	       which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
+	uint64_t raw = hash_name(u->hash, leaf_dir_names[LEAF_DIR_RAW]);
+	char name[NODE_NAME_MAX];
+
+	if (which > DIR_FOLDER && u->stored)
+		return u->stored->dirs[which - DIR_FOLDER].hash;
+	if (which < DIR_FOLDER)
+		return which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
+	leaf_name(u, &u->leaves[u->pieces.folder[which - DIR_FOLDER - 1]], name);
+	return hash_name(raw, name);
 }
 
 static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
@@ -189,12 +208,16 @@ static bool leaf_is(struct tree *t, const struct unit *u, uint32_t i, const char
 	return !strcmp(have, name) && !hidden(t, u, &u->leaves[i]);
 }
 
-/* The leaf of that name; u->nleaves when there is none. */
-static uint32_t find_leaf(struct tree *t, const struct unit *u, struct range r, const char *name)
+/* The leaf of that name in a directory; u->nleaves when there is none. */
+static uint32_t find_leaf(struct tree *t, struct node dir, const char *name)
 {
-	struct range run = leaf_numbered(u, r);
-	uint32_t number, i;
+	const struct unit *u = dir.unit;
+	struct range r = leaves_of(dir), run;
+	uint32_t number, i = pieces_find(u, node_dir(dir), name, &r);
 
+	if (i < u->nleaves)
+		return i;
+	run = leaf_numbered(u, r);
 	for (i = r.first; i < run.first; i++)
 		if (leaf_is(t, u, i, name))
 			return i;
@@ -243,11 +266,13 @@ int node_lookup_view(struct tree *t, struct node dir, const char *name, struct n
 	if (rc)
 		return rc;
 	item = find_item(t, dir, name);
+	if (item != STORED_NONE && item < u->nkids && kid_hidden(t, u, item))
+		return -ENOENT;
 	if (item != STORED_NONE)
 		return item_node(t, u, item, out);
 	if (!dir.local && !strcmp(name, ERRORS_NAME))
 		unit_check(t, u);
-	i = find_leaf(t, u, leaves_of(dir), name);
+	i = find_leaf(t, dir, name);
 	if (i == u->nleaves)
 		return -ENOENT;
 	*out = (struct node){ .unit = u, .local = leaf_local(u, i) };
@@ -352,7 +377,8 @@ static int list_unit(struct tree *t, struct node dir, uint64_t from, bool nodes,
 	for (; from < nkids && !rc; from++) {
 		uint32_t item = item_at(dir, (uint32_t)from);
 
-		if (ghost_is(t, (struct node){ .unit = u, .local = item + 1 }))
+		if (ghost_is(t, (struct node){ .unit = u, .local = item + 1 }) ||
+		    (item < u->nkids && kid_hidden(t, u, item)))
 			continue;
 		item_name(t, u, item, name);
 		rc = item < u->nkids ? kid_know(t, u, item, NULL) : 0;
@@ -450,7 +476,7 @@ uint32_t node_lies_in(struct tree *t, struct node n)
 	if (n.scratch)
 		return n.scratch->dir;
 	if (l)
-		return l->dir;
+		return leaf_lies_in(n.unit, l);
 	return n.local ? item_lies_in(n.unit, n.local - 1) : item_lies_in(unit_at(t, n.unit->parent), n.unit->index);
 }
 
@@ -458,8 +484,10 @@ static struct node dir_node(struct unit *u, uint32_t dir)
 {
 	uint32_t i = 0;
 
-	if (dir > DIR_FOLDER)
+	if (dir > DIR_FOLDER && u->stored)
 		return (struct node){ .unit = u, .local = u->nkids + dir - DIR_FOLDER };
+	if (dir > DIR_FOLDER)
+		return (struct node){ .unit = u, .local = leaf_local(u, u->pieces.folder[dir - DIR_FOLDER - 1]) };
 	while (dir != LEAF_TOP && i < u->nleaves && (u->leaves[i].kind != LEAF_DIR || u->leaves[i].arg != dir))
 		i++;
 	return (struct node){ .unit = u, .local = dir == LEAF_TOP ? 0 : leaf_local(u, i) };
@@ -664,6 +692,14 @@ static void add_name(struct buf *path, const char *name)
 	buf_str(path, name);
 }
 
+static void piece_folder_path(const struct unit *u, uint32_t folder, struct buf *out)
+{
+	char name[NODE_NAME_MAX];
+
+	leaf_name(u, &u->leaves[u->pieces.folder[folder - 1]], name);
+	buf_printf(out, "%s/%s", leaf_dir_names[LEAF_DIR_RAW], name);
+}
+
 static void add_dir(const struct unit *u, uint32_t dir, struct buf *path)
 {
 	struct buf folders = { 0 };
@@ -674,7 +710,10 @@ static void add_dir(const struct unit *u, uint32_t dir, struct buf *path)
 		add_name(path, leaf_dir_names[dir]);
 		return;
 	}
-	unit_folder_path(u, dir - DIR_FOLDER, &folders);
+	if (u->stored)
+		unit_folder_path(u, dir - DIR_FOLDER, &folders);
+	else
+		piece_folder_path(u, dir - DIR_FOLDER, &folders);
 	buf_char(&folders, 0);
 	if (!folders.bad)
 		add_name(path, (char *)folders.p);

@@ -304,10 +304,16 @@ void host_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 
 /* ---- new names ---- */
 
-/* The directory that a name is to be made in or taken from; EROFS below a mount point. */
-static int open_dir(struct hosts *h, struct host *dir, const char *name)
+/* What is not shown is not replaced by accident either. */
+static bool is_hidden(struct tree *t, struct host *dir, const char *name)
 {
-	int fd = folder_hides(name) ? -EPERM : host_dir(h, dir);
+	return folder_hides(name) || folder_has_member(t, dir, name);
+}
+
+/* The directory that a name is to be made in or taken from; EROFS below a mount point. */
+static int open_dir(struct tree *t, struct host *dir, const char *name)
+{
+	int fd = is_hidden(t, dir, name) ? -EPERM : host_dir(&t->folder->hosts, dir);
 
 	return fd == -EXDEV ? -EROFS : fd;
 }
@@ -336,7 +342,7 @@ static void reply_made(fuse_req_t req, struct host *dir, const char *name)
 static void make(fuse_req_t req, struct host *dir, const char *name, const struct making *m)
 {
 	struct hosts *h = hosts_of(req);
-	int fd = open_dir(h, dir, name), rc;
+	int fd = open_dir(mount_of(req)->tree, dir, name), rc;
 	struct guise g;
 
 	guise_begin(&g, req);
@@ -433,7 +439,7 @@ static int create(fuse_req_t req, struct host *dir, const char *name, mode_t mod
 {
 	int flags = (fi->flags & (O_ACCMODE | O_SYNC | O_DSYNC | O_EXCL)) | O_CREAT | O_NONBLOCK | O_NOFOLLOW;
 	struct hosts *h = hosts_of(req);
-	int dirfd = open_dir(h, dir, name), fd, rc;
+	int dirfd = open_dir(mount_of(req)->tree, dir, name), fd, rc;
 	struct host *host;
 	struct guise g;
 
@@ -480,9 +486,10 @@ void host_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
 
 /* ---- names that go ---- */
 
-static int take_away(struct hosts *h, struct host *dir, const char *name, int flags)
+static int take_away(struct tree *t, struct host *dir, const char *name, int flags)
 {
-	int fd = folder_hides(name) ? -ENOENT : open_dir(h, dir, name), rc;
+	int fd = is_hidden(t, dir, name) ? -ENOENT : open_dir(t, dir, name), rc;
+	struct hosts *h = &t->folder->hosts;
 
 	if (fd < 0)
 		return fd;
@@ -496,22 +503,22 @@ static int take_away(struct hosts *h, struct host *dir, const char *name, int fl
 
 void host_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct hosts *h = hosts_of(req);
+	struct tree *t = mount_of(req)->tree;
 	struct host *dir = host_of(req, parent);
 
 	if (!dir) {
 		op_unlink(req, parent, name);
 		return;
 	}
-	fuse_reply_err(req, -take_away(h, dir, name, 0));
-	host_put(h, dir, 1);
+	fuse_reply_err(req, -take_away(t, dir, name, 0));
+	host_put(&t->folder->hosts, dir, 1);
 }
 
 /* A file that is shown as a directory is a model, which goes by its file only: who removes all he finds in a directory
  * would have stopped at its views. */
 void host_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct hosts *h = hosts_of(req);
+	struct tree *t = mount_of(req)->tree;
 	struct host *dir = host_of(req, parent);
 	int rc;
 
@@ -519,16 +526,16 @@ void host_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		op_rmdir(req, parent, name);
 		return;
 	}
-	rc = take_away(h, dir, name, AT_REMOVEDIR);
+	rc = take_away(t, dir, name, AT_REMOVEDIR);
 	fuse_reply_err(req, rc == -ENOTDIR ? EPERM : -rc);
-	host_put(h, dir, 1);
+	host_put(&t->folder->hosts, dir, 1);
 }
 
 /* Between a folder and a model programs copy and remove. */
 void host_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t to, const char *to_name,
 		 unsigned flags)
 {
-	struct hosts *h = hosts_of(req);
+	struct tree *t = mount_of(req)->tree;
 	struct host *dir = host_of(req, parent), *to_dir = host_of(req, to);
 	int rc;
 
@@ -538,13 +545,13 @@ void host_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t
 	}
 	if (!dir || !to_dir)
 		rc = -EXDEV;
-	else if (folder_hides(name))
+	else if (is_hidden(t, dir, name))
 		rc = -ENOENT;
-	else if (folder_hides(to_name))
+	else if (is_hidden(t, to_dir, to_name))
 		rc = -EPERM;
 	else
-		rc = folder_rename(mount_of(req)->tree, dir, name, to_dir, to_name, flags);
+		rc = folder_rename(t, dir, name, to_dir, to_name, flags);
 	fuse_reply_err(req, -rc);
-	host_put(h, dir, 1);
-	host_put(h, to_dir, 1);
+	host_put(&t->folder->hosts, dir, 1);
+	host_put(&t->folder->hosts, to_dir, 1);
 }

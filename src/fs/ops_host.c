@@ -60,11 +60,14 @@ static int known_entry(fuse_req_t req, struct host *dir, const char *name, const
 
 int host_entry(fuse_req_t req, struct host *dir, const char *name, struct fuse_entry_param *e)
 {
+	struct tree *t = mount_of(req)->tree;
 	struct found found;
 	int rc = -ESTALE;
 
 	for (unsigned i = 0; i < LOOKS && rc == -ESTALE; i++) {
-		rc = folder_look(mount_of(req)->tree, dir, name, &found);
+		rc = folder_look(t, dir, name, &found);
+		if (!rc && S_ISREG(found.st.st_mode) && folder_has_member(t, dir, name))
+			rc = -ENOENT;
 		if (rc)
 			return rc;
 		rc = known_entry(req, dir, name, &found, e);

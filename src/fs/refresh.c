@@ -94,16 +94,21 @@ struct leaf_numbers {
 	struct before_kids had;
 	uint32_t was_leaves;
 	const struct leaf *was;
-	const struct gap *was_gaps;
+	struct pieces was_pieces;
 };
 
 /* Chunks and gaps are known by their names: their numbers change when one is added before them. */
 static bool same_leaf(const struct leaf_numbers *k, const struct leaf *was, const struct leaf *now)
 {
+	const struct unit *u = k->r.unit;
+
 	if (was->kind != now->kind || was->arg != now->arg || was->role != now->role || was->dir != now->dir)
 		return false;
-	if (was->kind == LEAF_GAP)
-		return !strcmp(k->was_gaps[was->index].name, k->r.unit->gaps[now->index].name);
+	if (was->kind == LEAF_PIECE)
+		return piece_same_name(&k->was_pieces, was->index, &u->pieces, now->index);
+	if (was->kind == LEAF_DIR && was->arg == LEAF_DIR_PIECES)
+		return piece_same_folder(&k->was_pieces, k->was[was->index].index, &u->pieces,
+					 u->leaves[now->index].index);
 	return was->kind == LEAF_DIR || was->index == now->index;
 }
 
@@ -440,23 +445,25 @@ static int refresh_written(struct refresh *r, struct unit *u)
 /* Leaves and notes of damage, made anew. After an error the unit is to be forgotten. */
 static int refresh_leaves(struct refresh *r, struct unit *u, const struct before_kids *had, struct object *o)
 {
-	struct leaf_numbers k = { { u, new_local }, *had, u->nleaves, u->leaves, u->gaps };
-	struct gap *gaps = u->gaps;
+	struct leaf_numbers k = { { u, new_local }, *had, u->nleaves, u->leaves, u->pieces };
 	int rc;
 
 	u->leaves = NULL;
-	u->gaps = NULL;
-	u->nleaves = u->ngaps = 0;
+	u->pieces = (struct pieces){ 0 };
+	u->nleaves = 0;
 	unit_forget_links(u);
 	u->variant = o->variant;
 	unit_find_companions(r->t, u);
+	unit_find_members(r->t, u);
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
 		unit_find_pack_behind(r->t, u);
 	rc = layout_model(r->t, u, o, NULL);
 	if (rc) {
+		free(u->leaves);
+		pieces_free(&u->pieces);
 		u->leaves = (struct leaf *)k.was;
 		u->nleaves = k.was_leaves;
-		u->gaps = gaps;
+		u->pieces = k.was_pieces;
 		return rc;
 	}
 	if (!same_leaves(&k)) {
@@ -464,7 +471,7 @@ static int refresh_leaves(struct refresh *r, struct unit *u, const struct before
 		renumber(r->t, &k);
 	}
 	free((void *)k.was);
-	free(gaps);
+	pieces_free(&k.was_pieces);
 	if (rc)
 		return rc;
 	unit_forget_notes(r->t, u, 0);
@@ -507,7 +514,7 @@ static uint32_t no_local(const struct renumber *r, uint32_t local)
 static void forget_unit(struct refresh *r, struct unit *u)
 {
 	struct leaf_numbers k = {
-		{ u, no_local }, { u->nkids, unit_folders(u), false }, u->nleaves, u->leaves, u->gaps
+		{ u, no_local }, { u->nkids, unit_folders(u), false }, u->nleaves, u->leaves, u->pieces
 	};
 
 	for (uint32_t i = 0; i < u->nkids; i++)
@@ -516,6 +523,12 @@ static void forget_unit(struct refresh *r, struct unit *u)
 	renumber(r->t, &k);
 	unit_empty(u);
 	atomic_store(&u->state, UNIT_EMPTY);
+}
+
+static void forget_what_it_found(struct tree_file *f)
+{
+	folder_forget_wishes(f);
+	folder_forget_members(f);
 }
 
 static void refresh_unit(struct refresh *r, struct unit *u)
@@ -530,7 +543,7 @@ static void refresh_unit(struct refresh *r, struct unit *u)
 	atomic_store(&u->mtime, r->now > was ? r->now : was + 1);
 	atomic_store(&u->checked, false);
 	if (r->t->folder && tree_is_file(r->t, u))
-		folder_forget_wishes(tree_file(r->t, u->file));
+		forget_what_it_found(tree_file(r->t, u->file));
 	if (atomic_load(&u->state) != UNIT_READY)
 		return;
 	tell_unit(r, u);
@@ -557,6 +570,9 @@ static bool has_touched_mate(const struct tree *t, const struct unit *u)
 		return true;
 	for (unsigned role = 0; role < ROLE_COUNT; role++)
 		if (u->mate[role] && unit_at(t, u->mate[role])->touched)
+			return true;
+	for (unsigned k = 0; k < MEMBERS_MOST; k++)
+		if (u->member[k] && unit_at(t, u->member[k])->touched)
 			return true;
 	for (uint32_t i = 0; i < u->nlinks; i++)
 		if (u->links[i] && unit_at(t, u->links[i])->touched)

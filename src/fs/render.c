@@ -362,6 +362,46 @@ int measure_leaf(struct tree *t, struct unit *u, struct leaf *l, uint64_t *size,
 
 /* ---- bytes of the archive ---- */
 
+/* All of a part of the unit's object. */
+static int part_source(struct tree *t, struct unit *u, unsigned part, struct source **out, struct err *e)
+{
+	struct err why = { 0 };
+	struct cached *hold;
+	struct object *o;
+	int rc = 0;
+
+	*out = NULL;
+	if (!part) {
+		*out = src_ref(u->src);
+	} else if (u->format->nmembers) {
+		*out = unit_member_source(u, part - 1, &why);
+		rc = -why.code;
+		if (rc && e)
+			*e = why;
+	} else {
+		rc = unit_object(t, u, &hold, &o, e);
+		if (rc)
+			return rc;
+		*out = object_part(o, part) ? src_ref(object_part(o, part)) : NULL;
+		cached_put(hold);
+	}
+	return rc ? rc : *out ? 0 : err_set(e, ESTALE, "its other file is gone");
+}
+
+static int piece_source(struct tree *t, struct unit *u, const struct piece *p, struct source **out, struct err *e)
+{
+	struct source *part;
+	int rc = part_source(t, u, p->part, &part, e);
+
+	if (rc)
+		return rc;
+	*out = span_ok(part->size, p->at, p->size, 1) ? src_slice(part, p->at, p->size) : NULL;
+	rc = *out ? 0 : span_ok(part->size, p->at, p->size, 1) ? err_nomem(e) :
+	     err_set(e, ESTALE, "its file has become shorter");
+	src_put(part);
+	return rc;
+}
+
 static int section_source(struct tree *t, struct unit *u, unsigned s, struct source **out, struct err *e)
 {
 	struct cached *hold;
@@ -402,20 +442,15 @@ static int file_source(struct tree *t, struct unit *u, const struct leaf *l, str
 
 int leaf_source(struct tree *t, struct unit *u, const struct leaf *l, struct source **out, struct err *e)
 {
-	const struct gap *g;
-
 	switch (l->kind) {
 	case LEAF_WHOLE:
-		*out = src_ref(u->src);
-		return 0;
+		return part_source(t, u, l->arg, out, e);
 	case LEAF_FILE:
 		return file_source(t, u, l, out, e);
 	case LEAF_SECTION_RAW:
 		return section_source(t, u, l->arg, out, e);
-	case LEAF_GAP:
-		g = &u->gaps[l->index];
-		*out = src_slice(u->src, g->at, g->size);
-		return *out ? 0 : err_nomem(e);
+	case LEAF_PIECE:
+		return piece_source(t, u, &u->pieces.v[l->index], out, e);
 	default:
 		return -ENOENT;
 	}

@@ -161,6 +161,34 @@ int tree_file_beside(struct tree *t, const char *ext, unsigned *file)
 	return rc;
 }
 
+struct lying { struct tree *t; size_t ndir; const char *path; unsigned file; };
+
+/* A link to a file elsewhere is no member: what belongs together lies together. */
+static int is_member(void *ctx, const char *name)
+{
+	struct lying *b = ctx;
+	struct stat st;
+	char *path;
+	bool is;
+
+	if (asprintf(&path, "%.*s%s", (int)b->ndir, b->path, name) < 0)
+		return 0;
+	is = !lstat(path, &st) && S_ISREG(st.st_mode) && !tree_file_at(b->t, path, &b->file);
+	free(path);
+	return is;
+}
+
+int tree_member_file(struct tree *t, const char *path, const struct format *f, unsigned k, unsigned *file)
+{
+	const char *name = strrchr(path, '/') + 1;
+	struct lying b = { t, (size_t)(name - path), path, 0 };
+
+	if (!member_owner(f, name) || !member_spell(name, f->members[k].ext, is_member, &b))
+		return -ENOENT;
+	*file = b.file;
+	return 0;
+}
+
 bool tree_is_file(const struct tree *t, const struct unit *u)
 {
 	return !u->id || u->file != unit_at(t, u->parent)->file;
@@ -189,18 +217,34 @@ static void why_unknown(struct probe *p, struct err *e)
 	err_set(e, EINVAL, "no format modelfs knows%s%s", first.code ? ": " : "", first.text);
 }
 
-const struct format *tree_recognise(struct source *src, const char *name, struct err *e)
+/* A file that is no unit yet. */
+struct peek { struct surroundings around; struct tree *t; const char *path; const struct format *f; };
+
+static struct source *peek_member(const struct surroundings *s, unsigned k, struct err *e)
+{
+	const struct peek *p = (const struct peek *)s;
+	unsigned file;
+
+	(void)e;
+	if (tree_member_file(p->t, p->path, p->f, k, &file))
+		return NULL;
+	if (!atomic_load(&p->t->nunits))
+		begin_alone(p->t, file);
+	return src_ref(tree_file_source(tree_file(p->t, file)));
+}
+
+const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct err *e)
 {
 	uint8_t room[PROBE_MOST];
 	struct err why = { 0 };
-	struct probe p = { .name = name, .size = src->size, .src = src, .room = room };
+	struct probe p = { .name = strrchr(path, '/') + 1, .size = src->size, .src = src, .room = room };
 	const struct format *f = format_detect(&p, &why);
 
 	if (why.code)
 		err_set(e, why.code, "%s", why.text);
 	else if (!format_opens(f))
 		why_unknown(&p, e);
-	else if (format_refuses(f, src, NULL, e))
+	else if (format_refuses(f, src, &(struct peek){ { .member = peek_member }, t, path, f }.around, e))
 		return NULL;
 	return format_opens(f) ? f : NULL;
 }
@@ -219,7 +263,7 @@ static int find_companions(struct tree *t, struct unit *root, struct err *e)
 			continue;
 		begin_alone(t, file);
 		src = archive_source(tree_file(t, file)->archive);
-		if (tree_recognise(src, t->name, NULL) != *f)
+		if (tree_recognise(t, src, t->path, NULL) != *f)
 			continue;
 		rc = unit_new(t, *f, src, 0, 0, hash_name(root->hash, (*f)->ext), &mate, e);
 		if (!rc) {
@@ -251,7 +295,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	}
 	begin_alone(t, 0);
 	src = archive_source(tree_file(t, 0)->archive);
-	f = tree_recognise(src, t->name, e);
+	f = tree_recognise(t, src, t->path, e);
 	if (!f)
 		return -EINVAL;
 	rc = unit_new(t, f, src, 0, 0, hash_name(0, ""), &root, e);

@@ -66,6 +66,11 @@ static struct source *follow(const struct surroundings *s, unsigned k, struct er
 	return src;
 }
 
+static struct source *member(const struct surroundings *s, unsigned k, struct err *e)
+{
+	return unit_member_source((const struct unit *)s, k, e);
+}
+
 static int find(const struct surroundings *s, const struct want *w, struct source **out, uint32_t *link,
 		struct err *e)
 {
@@ -98,6 +103,8 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	u = unit_at(t, id);
 	u->around.following = follow;
 	u->around.find = find;
+	u->around.member = member;
+	u->around.handed = id && unit_at(t, parent)->handed;
 	u->around.padded = id && unit_at(t, parent)->format->container && unit_at(t, parent)->format->container->padded;
 	u->tree = t;
 	u->format = format;
@@ -445,6 +452,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 		rc = kid_list(t, u, o, e);
 	u->variant = o->variant;
 	unit_find_companions(t, u);
+	unit_find_members(t, u);
 	if (o->behind && u->format->pack_behind && !u->mate[ROLE_ANIMATIONS])
 		unit_find_pack_behind(t, u);
 	if (!rc)
@@ -472,16 +480,17 @@ void unit_empty(struct unit *u)
 	kids_count(u->tree, u, u->nkids, 0);
 	free(u->kids);
 	free(u->leaves);
-	free(u->gaps);
+	pieces_free(&u->pieces);
 	free(u->number);
 	stored_free(u->stored);
+	free((void *)(uintptr_t)u->handed);
 	unit_forget_links(u);
 	u->number = NULL;
 	u->kids = NULL;
 	u->stored = NULL;
+	u->handed = NULL;
 	u->leaves = NULL;
-	u->gaps = NULL;
-	u->nkids = u->nleaves = u->ngaps = 0;
+	u->nkids = u->nleaves = 0;
 }
 
 int unit_fill(struct tree *t, struct unit *u, struct err *e)

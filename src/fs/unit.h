@@ -22,6 +22,7 @@ struct kid {
 	uint32_t unit;                         /* 0 while it has none; of a plain file: somebody asked for it by name */
 	uint32_t gen;                          /* grows when its bytes change */
 	bool bare;                             /* stored without the cipher, which its first bytes alone tell */
+	_Atomic uint8_t shown;                 /* kid_hidden() */
 };
 
 enum leaf_kind {
@@ -32,14 +33,16 @@ enum leaf_kind {
 	LEAF_PNG,                              /* index: image */
 	LEAF_GLB,
 	LEAF_FILE,                             /* arg: k of format->own, bytes; index: of the part */
-	LEAF_WHOLE,
+	LEAF_WHOLE,                            /* arg: part of the object */
 	LEAF_SECTION_RAW,                      /* arg: section */
-	LEAF_GAP,                              /* index: in unit->gaps */
+	LEAF_PIECE,                            /* index: in unit->pieces */
 	LEAF_ERRORS
 };
-/* A unit has at most one directory of each kind. What can also lie in folders of stored names counts on: DIR_FOLDER and
- * the folder's number. */
-enum leaf_dir { LEAF_TOP, LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATIONS, LEAF_DIR_CLIPS, LEAF_DIR_RAW };
+/* A unit has at most one directory of each kind, but for folders in raw/, which are LEAF_DIR_PIECES. Numbers of these
+ * count on, as do those of folders of stored names: DIR_FOLDER and the folder's number. No unit has both. */
+enum leaf_dir {
+	LEAF_TOP, LEAF_DIR_MESHES, LEAF_DIR_TEXTURES, LEAF_DIR_ANIMATIONS, LEAF_DIR_CLIPS, LEAF_DIR_RAW, LEAF_DIR_PIECES
+};
 #define DIR_FOLDER 8u
 
 #define SIZE_UNKNOWN 0u
@@ -60,14 +63,26 @@ struct leaf {
 /* Whether it shows bytes of the archive as they are. */
 static inline bool leaf_is_bytes(const struct leaf *l)
 {
-	return l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_GAP || l->kind == LEAF_FILE;
+	return l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_PIECE || l->kind == LEAF_FILE;
 }
 
 /* Picture `number` of a model is `image` of another unit. */
 struct picture { uint32_t number, unit, image; };
 
-/* Bytes of the entry that no section is: a chunk, or what nothing claims. */
-struct gap { uint64_t at, size; char name[PART_NAME_MAX]; };
+/* Bytes of the object that no section is: a chunk, or what nothing claims. */
+struct piece {
+	uint64_t at, size;
+	uint32_t name;                         /* in text: that of a chunk, with its folder */
+	uint32_t folder;                       /* from 1; 0: it lies in raw/ itself */
+	uint8_t part;
+};
+struct pieces {
+	struct piece *v;
+	char *text;
+	uint32_t *folder;                      /* leaf of each folder */
+	uint32_t *slot, mask;                  /* leaves + 1 by hash of their names; NULL: they are few */
+	uint32_t n, nfolders;
+};
 
 /* A line of errors.txt. */
 struct note {
@@ -87,14 +102,16 @@ struct unit {
 	struct source *src;
 	uint64_t hash;                         /* of the path */
 	uint32_t id, parent, index;            /* index: entry number in the parent */
-	uint32_t nkids, nleaves, ngaps;        /* once READY */
+	uint32_t nkids, nleaves;               /* once READY */
 	struct kid *kids;
 	struct stored *stored;                 /* names of the kids, and folders they lie in; NULL: they have none */
 	struct leaf *leaves;
-	struct gap *gaps;
+	struct pieces pieces;
 	uint32_t *number;                      /* of local i + 1, in node_id(); NULL: the locals themselves */
 	uint32_t numbers;                      /* the highest one given so far, once there are any */
+	const struct entry (*handed)[MEMBERS_MOST];    /* members of the kids; NULL: they are kids */
 	uint32_t mate[ROLE_COUNT];             /* companions' units; 0: none */
+	uint32_t member[MEMBERS_MOST];         /* units of its members, once READY; 0: none */
 	/* Once READY: */
 	uint32_t *links, nlinks;               /* units that the object found by name; 0: it found none */
 	struct picture *pictures;              /* by number */
@@ -151,7 +168,15 @@ static inline uint32_t node_dir(struct node n)
 {
 	const struct leaf *l = node_leaf(n);
 
+	if (l && l->kind == LEAF_DIR && l->arg == LEAF_DIR_PIECES)
+		return DIR_FOLDER + n.unit->pieces.v[n.unit->leaves[l->index].index].folder;
 	return node_folder(n) ? DIR_FOLDER + node_folder(n) : l ? l->arg : LEAF_TOP;
+}
+
+/* The directory of its unit that a leaf lies in, likewise. */
+static inline uint32_t leaf_lies_in(const struct unit *u, const struct leaf *l)
+{
+	return l->dir == LEAF_DIR_PIECES ? DIR_FOLDER + u->pieces.v[l->index].folder : l->dir;
 }
 
 #define SECOND 1000000000ll                    /* nanoseconds */
@@ -182,11 +207,12 @@ struct tree_file {
 	uint32_t unit;                         /* of all of it; 0: none, or SOURCE's own */
 	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
 	_Atomic uint32_t nested;               /* entries of containers that lie in it packed; kids_count() */
-	/* In a folder; changed while `state` is held exclusively only, but for wishes, which grow: */
+	/* In a folder; changed while `state` is held exclusively only, but for wishes and members, which come: */
 	struct spot *spot;                     /* its name */
 	struct seen seen;
 	struct source *src;                    /* held */
 	struct wish *_Atomic wishes;           /* files that its objects asked for */
+	struct kin *_Atomic kin;               /* its members */
 	bool gone;                             /* it is not there, or something else that no tree shows */
 	_Atomic bool unsure;                   /* written so shortly before it was seen that it may have been again */
 	_Atomic bool suspect;                  /* among those that have to be looked at again */
@@ -269,6 +295,21 @@ struct unit *unit_mate(struct tree *t, struct unit *u, unsigned role);
 /* Whose bytes a leaf shows, and which leaf of it that is; NULL: it is gone. */
 struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, struct leaf *there);
 
+/* kin.c */
+/* Member k of a unit's entry; -ENOENT. Those that the container knows have no units. */
+int unit_member(struct tree *t, const struct unit *u, unsigned k, struct unit **out, struct err *e);
+bool unit_is_handed(const struct unit *u);     /* its container knows its members */
+/* Its bytes; one reference, NULL: there is none, or e says what failed. */
+struct source *unit_member_source(const struct unit *u, unsigned k, struct err *e);
+void unit_find_members(struct tree *t, struct unit *u);                /* unit->member */
+/* Whether a kid is a member of another one, which is a directory: then it is not shown. */
+bool kid_hidden(struct tree *t, struct unit *u, uint32_t i);
+/* The kid that kid i is a member of by its name, whatever that is; STORED_NONE. */
+uint32_t kid_owner(struct tree *t, struct unit *u, uint32_t i);
+int kid_keep_handed(struct unit *u, const struct entries *v);          /* unit->handed; -ENOMEM */
+/* format_refuses(), of a kid. */
+int kid_refused(struct tree *t, struct unit *u, uint32_t i, const struct format *f, struct source *src, struct err *e);
+
 /* node.c */
 /* When a plain entry was written; 0: not since the tree was opened. */
 int64_t kid_time_get(struct tree *t, const struct unit *u, uint32_t kid);
@@ -296,8 +337,10 @@ int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the 
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
 /* The same of a path, which is what realpath() gives. */
 int tree_file_at(struct tree *t, const char *path, unsigned *file);
+/* The same of member k of the file at a path, which has that format. */
+int tree_member_file(struct tree *t, const char *path, const struct format *f, unsigned k, unsigned *file);
 /* What the bytes of a file of its own are. NULL: nothing that opens. */
-const struct format *tree_recognise(struct source *src, const char *name, struct err *e);
+const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct err *e);
 
 /* find.c */
 /* What no format opens is shown as bytes, and found by those who know what it is. */
@@ -316,6 +359,8 @@ size_t want_root(const char *path, const char *name);
 char *want_folder(const char *path);
 /* The path with another extension; the caller's to free, NULL: no memory. */
 char *want_swap_ext(const char *path, const char *ext);
+/* The unit of all of a file beside SOURCE, made when there is none. */
+int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e);
 /* A file that a unit's object asks for; -ENOENT. */
 int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e);
 /* The file that has the name of a unit's file, but for the extension; -ENOENT. */
@@ -362,6 +407,19 @@ struct range leaf_numbered(const struct unit *u, struct range r);
 /* The first of such a run whose number is not less. */
 uint32_t leaf_by_number(const struct unit *u, struct range run, uint32_t number);
 void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_MAX]);
+
+/* layout_raw.c */
+void pieces_free(struct pieces *p);
+const char *piece_name(const struct pieces *p, uint32_t i);    /* of its file, without extension */
+void piece_folder_name(const struct pieces *p, uint32_t i, char name[PART_NAME_MAX]);  /* that it lies in */
+/* Whether pieces are called the same, with their folders; whether their folders are. */
+bool piece_same_name(const struct pieces *a, uint32_t i, const struct pieces *b, uint32_t k);
+bool piece_same_folder(const struct pieces *a, uint32_t i, const struct pieces *b, uint32_t k);
+/* When all leaves are there. */
+int pieces_index(struct unit *u);
+/* The leaf of a piece, or of a folder in raw/, in directory `dir`; u->nleaves. *rest, the leaves of that directory, is
+ * cut to those that have to be looked at as well. */
+uint32_t pieces_find(const struct unit *u, uint32_t dir, const char *name, struct range *rest);
 
 /* unpack.c */
 void unpack_init(struct tree *t);

@@ -1,0 +1,160 @@
+/* Members of models of a folder: files beside the model, which are not shown while they are its members. Which they are
+ * is remembered with the time of their directory: as long as that stays, no name in it comes or goes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "folder.h"
+
+struct kin {
+	_Atomic uint64_t dir;                  /* stamp of the directory; 0: it may change again without telling */
+	unsigned file[MEMBERS_MOST];           /* NO_FILE: there is none */
+};
+
+/* ---- who hides what ---- */
+
+struct hiding { struct tree *t; const struct in_dir *in; const char *name; };
+
+static int is_owner(void *ctx, const struct membership *m)
+{
+	const struct hiding *h = ctx;
+	struct beside member;
+	struct stat st;
+
+	return !fstatat(h->in->fd, m->owner, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       !folder_hides(m->owner) && folder_format(h->t, h->in->dir, h->in->fd, m->owner, &st) == m->f &&
+	       kinds_member(h->in, m->owner, m->f->members[m->k].ext, &member) && !strcmp(member.name, h->name);
+}
+
+bool folder_is_member(struct tree *t, struct host *dir, int dirfd, const char *name)
+{
+	struct in_dir in = { &t->folder->hosts, dir, dirfd };
+	struct hiding h = { t, &in, name };
+
+	return member_of(name, is_owner, &h);
+}
+
+bool folder_has_member(struct tree *t, struct host *dir, const char *name)
+{
+	int fd = member_may_be(name) && dir->type == S_IFDIR ? host_dir(&t->folder->hosts, dir) : -1;
+	bool is = fd >= 0 && folder_is_member(t, dir, fd, name);
+
+	if (fd >= 0)
+		host_dir_done(&t->folder->hosts, fd);
+	return is;
+}
+
+/* ---- which they are ---- */
+
+static uint64_t dir_stamp(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || is_young(&st))
+		return 0;
+	return ((uint64_t)ns_of(&st.st_ctim) ^ (uint64_t)st.st_ino << 32) | 1;
+}
+
+static int find(struct tree *t, const struct in_dir *in, const struct tree_file *f, struct kin *kin)
+{
+	const struct format *format = unit_at(t, f->unit)->format;
+	int rc = 0;
+
+	atomic_init(&kin->dir, dir_stamp(in->fd));
+	for (unsigned k = 0; k < MEMBERS_MOST; k++)
+		kin->file[k] = NO_FILE;
+	for (unsigned k = 0; k < format->nmembers && !rc && member_owner(format, f->spot->name); k++) {
+		struct beside member;
+		struct seen seen;
+
+		if (kinds_member(in, f->spot->name, format->members[k].ext, &member))
+			rc = folder_file(t, in->dir, member.name, &kin->file[k], &seen);
+		if (rc == -ENOENT)
+			rc = 0;                /* it went just now */
+	}
+	return rc;
+}
+
+/* With `opening` held. */
+static int make(struct tree *t, struct tree_file *f, struct kin **out)
+{
+	struct in_dir in = { &t->folder->hosts, f->spot->dir, host_dir(&t->folder->hosts, f->spot->dir) };
+	struct kin *kin = in.fd < 0 ? NULL : malloc(sizeof *kin);
+	int rc = in.fd < 0 ? in.fd : kin ? find(t, &in, f, kin) : -ENOMEM;
+
+	host_dir_done(&t->folder->hosts, in.fd);
+	if (rc) {
+		free(kin);
+		return rc;
+	}
+	atomic_store_explicit(&f->kin, kin, memory_order_release);
+	*out = kin;
+	return 0;
+}
+
+int folder_member(struct tree *t, const struct unit *u, unsigned k, struct unit **out, struct err *e)
+{
+	struct tree_file *f = tree_file(t, u->file);
+	struct kin *kin = atomic_load_explicit(&f->kin, memory_order_acquire);
+	int rc = 0;
+
+	if (!kin) {
+		pthread_mutex_lock(&t->opening);
+		kin = atomic_load(&f->kin);
+		rc = kin ? 0 : make(t, f, &kin);
+		pthread_mutex_unlock(&t->opening);
+	}
+	if (rc)
+		return err_set(e, -rc, "its .%s: %s", u->format->members[k].ext, strerror(-rc));
+	if (kin->file[k] == NO_FILE || tree_file(t, kin->file[k])->gone)
+		return -ENOENT;
+	*out = unit_at(t, tree_file(t, kin->file[k])->unit);
+	return 0;
+}
+
+void folder_forget_members(struct tree_file *f)
+{
+	free(atomic_load(&f->kin));
+	atomic_store(&f->kin, NULL);
+}
+
+/* ---- whether they still are ---- */
+
+static bool others_now(struct tree *t, const struct tree_file *f, struct kin *kin)
+{
+	struct in_dir in = { &t->folder->hosts, f->spot->dir, host_dir(&t->folder->hosts, f->spot->dir) };
+	const struct format *format = unit_at(t, f->unit)->format;
+	uint64_t now = in.fd < 0 ? 0 : dir_stamp(in.fd);
+	bool others = in.fd < 0;
+
+	if (in.fd >= 0 && (!now || now != atomic_load(&kin->dir))) {
+		for (unsigned k = 0; k < format->nmembers && !others; k++) {
+			struct beside member;
+			unsigned file = NO_FILE;
+
+			if (kinds_member(&in, f->spot->name, format->members[k].ext, &member))
+				others = (file = folder_file_at(t, in.dir, member.name)) == NO_FILE;
+			others |= file != kin->file[k];
+		}
+		if (!others)
+			atomic_store(&kin->dir, now);
+	}
+	host_dir_done(&t->folder->hosts, in.fd);
+	return others;
+}
+
+bool folder_members_changed(struct tree *t, const struct tree_file *f)
+{
+	struct kin *kin = atomic_load_explicit(&f->kin, memory_order_acquire);
+	bool any = false;
+
+	for (unsigned k = 0; kin && k < MEMBERS_MOST; k++) {
+		if (kin->file[k] == NO_FILE || !folder_file_changed(t, tree_file(t, kin->file[k])))
+			continue;
+		folder_suspect(t, kin->file[k]);
+		any = true;
+	}
+	return any || (kin && others_now(t, f, kin));
+}
