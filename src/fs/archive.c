@@ -166,7 +166,7 @@ static int recover(struct archive *a, struct err *e)
 {
 	struct err why = { 0 };
 
-	if (!set_recover(&a->set, &why))
+	if (a->with || !set_recover(&a->set, &why))    /* its journal is another's, who has seen to it */
 		return archive_renew(a, e);
 	give_up(a, "%s", why.text);
 	return look(a, e);
@@ -177,12 +177,15 @@ static int recover(struct archive *a, struct err *e)
 int archive_through(struct archive *a, const struct journal *j, struct source **out, struct err *e)
 {
 	struct journal_file *v;
+	uint32_t i = 0;
 	int rc = journal_files(j, &v);
 
 	if (rc)
 		return err_set(e, -rc, "its journal cannot be read: %s", strerror(-rc));
-	if (j->h.nfiles)
-		rc = set_through(&a->set, j, &v[0], NULL, out, e);
+	while (i < j->h.nfiles && strcmp(v[i].path, archive_subject(a)))
+		i++;
+	if (i < j->h.nfiles)
+		rc = set_through(&a->set, j, &v[i], NULL, out, e);
 	else
 		*out = src_ref(a->s.file);
 	free(v);
@@ -272,6 +275,11 @@ void archive_read_alone(struct archive *a, bool alone)
 
 /* ---- opening ---- */
 
+static bool wants_to_write(const struct archive *a)
+{
+	return a->want && (!a->with || a->with->s.fd >= 0);
+}
+
 static int attach(struct archive *a, struct err *e)
 {
 	int rc = -ESTALE;
@@ -280,7 +288,7 @@ static int attach(struct archive *a, struct err *e)
 		release(a, &a->s);
 		set_reset(&a->set);
 		rc = open_file(a, e);
-		if (!rc && a->want)
+		if (!rc && wants_to_write(a))
 			rc = start_writing(a, e);
 		if (!rc)
 			rc = a->s.fd >= 0 ? recover(a, e) : look(a, e);
@@ -303,6 +311,11 @@ static int split(struct archive *a, char *path)
 		return -ENOMEM;
 	p->name = slash + 1;
 	place_name(p);
+	if (a->with) {
+		memcpy(p->journal, a->with->set.place.journal, sizeof p->journal);
+		memcpy(p->fresh, a->with->set.place.fresh, sizeof p->fresh);
+		memcpy(p->undo, a->with->set.place.undo, sizeof p->undo);
+	}
 	p->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	a->dir_synced = p->dir >= 0;
 	if (!a->dir_synced)
@@ -380,6 +393,8 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 	};
 	a->s.fd = -1;
 	reading_init(&a->reading, &beside, a);
+	if (opt->with)
+		archive_join(a, archive_first(opt->with));
 	rc = locate(a, path, e);
 	if (!rc)
 		rc = attach(a, e);
@@ -392,6 +407,7 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 
 void archive_close(struct archive *a)
 {
+	archive_part(a);
 	reading_stop(&a->reading);
 	archive_tidy(a);
 	release(a, &a->s);
@@ -408,7 +424,7 @@ int archive_refresh(struct archive *a, struct err *e)
 	struct stamp now = archive_stamp(a), journal = place_stamp(&a->set.place, a->set.place.journal);
 	int rc;
 
-	if (a->set.broken)
+	if (archive_first(a)->set.broken)
 		return 0;
 	reading_let_go(&a->reading);
 	if (a->s.fd >= 0 && same_file(a, &now))

@@ -24,6 +24,9 @@ struct archive_options {
 	 * nobody may read until archive_commit() has returned. NULL: nobody reads anyway. */
 	void (*hold)(void *ctx);
 	void *hold_ctx;
+	/* That the file belongs to: it lies in the same directory, and its name differs in the extension only. Then it
+	 * has no journal of its own; and is open for writing only as long as the other one is. NULL: to none. */
+	struct archive *with;
 };
 
 /* Opens path, which is a regular file or a block device. Reading never fails because writing cannot be had: a file,
@@ -68,6 +71,13 @@ int archive_refresh(struct archive *a, struct err *e);
  * may be NULL. */
 int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 		   void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e);
+
+/* The same for several, all or none: one archive and files that belong to it. At most one plan may be `moved`. */
+struct archive_change { struct archive *archive; const struct plan *plan; };
+int archive_commit_all(const struct archive_change *v, size_t n, const char *what,
+		       void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e);
+/* Whether those two can. */
+bool archive_belong(const struct archive *a, const struct archive *b);
 
 /* Lets go of what the last commit has used. That takes as long as a small write, so a commit leaves it for when nobody
  * waits any more; the next one does it otherwise. Not beside a commit. */

@@ -1,117 +1,27 @@
-/* Commits to an archive: a set of one file. */
+/* Commits to an archive, and the log of them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "archive_in.h"
-#include "filelock.h"
-
-static struct archive *of(struct set *s)
-{
-	return (struct archive *)s;
-}
-
-/* ---- the archive as a set ---- */
-
-static int open_member(struct set *s, const char *path, struct member *m, struct err *e)
-{
-	struct archive *a = of(s);
-	const struct stamp *is = &a->s.stamp;
-
-	if (*path)
-		return err_set(e, EBADMSG, "its journal is that of a folder: it names %s", path);
-	m->path = path;
-	m->fd = a->s.fd;
-	m->dir = s->place.dir;
-	m->name = s->place.name;
-	m->was = a->s.st;
-	m->was.st_dev = is->dev;
-	m->was.st_ino = is->ino;
-	m->was.st_size = is->size;
-	m->was.st_mtim = is->mtime;
-	return 0;
-}
-
-static void close_member(struct set *s, struct member *m)
-{
-	struct archive *a = of(s);
-
-	if (m->fd < 0)
-		return;
-	a->s.fd = m->fd;
-	a->s.stamp.mtime = m->was.st_mtim;
-}
-
-static int check_stamp(const struct archive *a, struct err *e)
-{
-	struct stamp now = archive_stamp(a);
-
-	return stamp_equal(&now, &a->s.stamp, a->s.device) ? 0 :
-	       err_set(e, ESTALE, "the archive was %s by another program", now.there ? "changed" : "removed");
-}
-
-static int check_member(struct set *s, const struct member *m, struct err *e)
-{
-	(void)m;
-	return check_stamp(of(s), e);
-}
-
-static int lock(struct set *s, const struct member *m, size_t n, struct err *e)
-{
-	int rc = filelock_take(of(s)->s.fd, LOCK_BYTES, true, true);
-
-	(void)m;
-	(void)n;
-	return rc ? err_set(e, -rc, "it cannot be locked: %s", strerror(-rc)) : 0;
-}
-
-static void unlock(struct set *s)
-{
-	filelock_drop(of(s)->s.fd, LOCK_BYTES);
-}
-
-static int open_source(struct set *s, const char *path, struct source **out, struct err *e)
-{
-	return *path ? err_set(e, ENOENT, "%s is none of its files", path) : src_file(of(s)->path, out, e);
-}
-
-static int renew(struct set *s, struct err *e)
-{
-	return archive_renew(of(s), e);
-}
-
-static void broke(struct set *s, const struct journal *j)
-{
-	struct archive *a = of(s);
-	struct source *src;
-
-	if (archive_through(a, j, &src, NULL))
-		return;                        /* then the old source shows as much as it can */
-	a->s.st.st_size = (off_t)src->size;
-	src_put(a->s.shown);
-	a->s.shown = src;
-}
-
-const struct set_ops archive_set_ops = {
-	.open = open_member, .close = close_member, .check = check_member, .lock = lock, .unlock = unlock,
-	.source = open_source, .renew = renew, .broke = broke,
-};
 
 /* ---- commits ---- */
 
 int archive_check(struct archive *a, struct err *e)
 {
-	return a->set.broken ? 0 : check_stamp(a, e);
+	return archive_first(a)->set.broken ? 0 : archive_check_stamp(a, e);
 }
 
 static int ready(struct archive *a, struct err *e)
 {
+	struct archive *first = archive_first(a);
 	int rc;
 
-	if (a->s.fd < 0 && !a->set.broken)
-		return err_set(e, EROFS, "%s", *a->set.why ? a->set.why : "it was opened for reading");
-	rc = set_ready(&a->set, e);
-	return rc ? rc : check_stamp(a, e);
+	if (a->s.fd < 0 && !first->set.broken)
+		return err_set(e, EROFS, "%s%s%s", archive_subject(a), a->with ? ": " : "",
+			       *a->set.why ? a->set.why : "it was opened for reading");
+	rc = set_ready(&first->set, e);
+	return rc ? rc : archive_check_stamp(a, e);
 }
 
 static int check_device(const struct archive *a, const struct plan *plan, struct err *e)
@@ -124,28 +34,68 @@ static int check_device(const struct archive *a, const struct plan *plan, struct
 	return 0;
 }
 
+static bool changes(const struct archive_change *c)
+{
+	return c->plan->moved || c->plan->n || c->plan->size != c->archive->s.file->size;
+}
+
+/* Part i of the commit. */
+static int prepare(struct archive *first, struct job *job, uint32_t i, const struct archive_change *c, struct err *e)
+{
+	struct journal_part *part = &job->part[i];
+
+	part->f.path = archive_subject(c->archive);
+	part->f.old_size = c->archive->s.file->size;
+	part->f.new_size = c->plan->size;
+	part->plan = c->plan;
+	part->old = src_ref(c->archive->s.file);
+	return first->set.ops->open(&first->set, part->f.path, &job->member[i], e);
+}
+
+static int commit(struct archive *first, const struct archive_change *v, size_t n, struct job *job,
+		  void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
+{
+	uint32_t k = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		if (changes(&v[i]))
+			rc = prepare(first, job, k++, &v[i], e);
+	return rc ? rc : set_commit(&first->set, job, progress, ctx, e);
+}
+
+int archive_commit_all(const struct archive_change *v, size_t n, const char *what,
+		       void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
+{
+	struct archive *first = n ? archive_first(v[0].archive) : NULL;
+	size_t changed = 0;
+	struct job job;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		rc = ready(v[i].archive, e);
+		rc = rc ? rc : check_device(v[i].archive, v[i].plan, e);
+		changed += changes(&v[i]);
+	}
+	if (rc || !changed)
+		return rc;
+	rc = set_job(&job, changed, what, e);
+	rc = rc ? rc : commit(first, v, n, &job, progress, ctx, e);
+	set_job_free(&first->set, &job);
+	return rc;
+}
+
 int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 		   void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e)
 {
-	struct job job;
-	int rc = ready(a, e);
+	const struct archive_change change = { a, plan };
 
-	if (!rc)
-		rc = check_device(a, plan, e);
-	if (rc || (!plan->moved && !plan->n && plan->size == a->s.file->size))
-		return rc;
-	rc = set_job(&job, 1, what, e);
-	if (!rc) {
-		job.part[0].f.path = "";
-		job.part[0].f.old_size = a->s.file->size;
-		job.part[0].f.new_size = plan->size;
-		job.part[0].plan = plan;
-		job.part[0].old = src_ref(a->s.file);
-		rc = open_member(&a->set, "", &job.member[0], e);
-	}
-	rc = rc ? rc : set_commit(&a->set, &job, progress, ctx, e);
-	set_job_free(&a->set, &job);
-	return rc;
+	return archive_commit_all(&change, 1, what, progress, ctx, e);
+}
+
+bool archive_belong(const struct archive *a, const struct archive *b)
+{
+	return (a->with ? a->with : a) == (b->with ? b->with : b);
 }
 
 void archive_tidy(struct archive *a)

@@ -16,13 +16,27 @@ struct state {
 
 struct archive {
 	struct set set;                        /* first: a set's calls lead back to the archive */
+	struct archive *with;                  /* that it belongs to; its set is not used to commit */
+	struct archive *_Atomic parts;         /* that belong to it, as far as they are open, */
+	struct archive *next;                  /* one of which it is */
 	struct reading reading;
 	char *path;                            /* absolute, without symbolic links */
 	bool want, dir_synced;                 /* dir_synced: the directory can be synced */
 	struct state s;
 };
 
+/* ---- archive_set.c ---- */
+
 extern const struct set_ops archive_set_ops;
+
+void archive_join(struct archive *a, struct archive *with);
+void archive_part(struct archive *a);          /* from all that it is together with */
+/* How journals call it: the one whose journals they are has no name. */
+const char *archive_subject(const struct archive *a);
+struct archive *archive_first(struct archive *a);      /* whose journals they are */
+int archive_check_stamp(const struct archive *a, struct err *e);
+
+/* ---- archive.c ---- */
 
 struct stamp archive_stamp(const struct archive *a);   /* of the path */
 /* After a change of ours, or one that is accepted: a new stamp, and a new source where the size or the file is
