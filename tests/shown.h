@@ -9,7 +9,7 @@ int shown_make(void **state);                  /* setup and teardown of a test: 
 int shown_remove(void **state);
 /* The path of something in the folder; until the fourth call from here. */
 const char *shown_at(const char *name);
-/* Whole files. Written ones look as if they had been there for a while. */
+/* Whole files. Written ones look as if they had been there for a while, each for another. */
 void shown_write(const char *name, const struct buf *bytes);
 void shown_read(const char *name, struct buf *out);
 bool shown_file_is(const char *name, const struct buf *bytes);

@@ -210,7 +210,7 @@ int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e
 		return err_set(e, EIO, "the companion is gone");
 	switch (l.kind) {
 	case LEAF_WHOLE:
-		rc = edit_resize_unit(ed, u, store_size(text), &src, e);
+		rc = edit_resize_unit(ed, u, l.arg, store_size(text), &src, e);
 		return rc ? rc : put_bytes(src, text, e);
 	case LEAF_SECTION_RAW:
 	case LEAF_PIECE:

@@ -230,39 +230,48 @@ static int check_files(struct save *s, struct err *e)
 	return rc;
 }
 
-/* The one file that the edit changes. */
-static int changed_file(struct save *s, unsigned *file, struct err *e)
-{
-	unsigned n = 0, f;
+#define TOGETHER (1u + MEMBERS_MOST)           /* files that change at once */
 
-	*file = 0;
+/* The files that the edit changes: one, or several that belong together. */
+static int changed_files(struct save *s, unsigned file[TOGETHER], unsigned *n, struct err *e)
+{
+	unsigned f, all = 0;
+	bool together = true;
+
+	*n = 0;
 	for (unsigned i = 0; (f = edit_file(s->ed, i)) != NO_FILE; i++) {
 		if (!edit_changes(s->ed, f))
 			continue;
-		*file = f;
-		n++;
+		if (*n < TOGETHER)
+			file[(*n)++] = f;
+		together &= archive_belong(tree_file(s->t, file[0])->archive, tree_file(s->t, f)->archive);
+		all++;
 	}
-	return n == 1 ? 0 : err_set(e, EXDEV, "it would change %u files at once", n);
+	return all && together && all == *n ? 0 : err_set(e, EXDEV, "it would change %u files at once", all);
 }
 
-/* When it fails halfway, the archive reads as if it had not, through its journal. */
-static int commit_file(struct save *s, struct err *e)
+/* When it fails halfway, the files read as if it had not, through their journal. All of them are what they are before
+ * the first unit looks at one. */
+static int commit_files(struct save *s, struct err *e)
 {
+	struct archive_change change[TOGETHER];
 	struct tree *t = s->t;
-	const struct plan *plan;
-	unsigned file;
-	int rc = changed_file(s, &file, e);
+	unsigned file[TOGETHER], n;
+	int rc = changed_files(s, file, &n, e);
 
 	if (rc)
 		return rc;
-	plan = edit_plan(s->ed, file);
-	rc = archive_commit(tree_file(t, file)->archive, plan, (char *)s->path.p, log_progress, t, e);
-	if (!t->held && rc == -ESTALE)
-		look_again(s, file);
-	if (t->held) {
-		t->commits += !rc;
-		tree_refresh(t, file, plan, &s->ids);
-	}
+	for (unsigned i = 0; i < n; i++)
+		change[i] = (struct archive_change){ tree_file(t, file[i])->archive, edit_plan(s->ed, file[i]) };
+	rc = archive_commit_all(change, n, (char *)s->path.p, log_progress, t, e);
+	for (unsigned i = 0; i < n && !t->held && rc == -ESTALE; i++)
+		if (archive_check(change[i].archive, NULL))
+			look_again(s, file[i]);
+	for (unsigned i = 0; i < n && t->held; i++)
+		tree_renew(t, file[i]);
+	for (unsigned i = 0; i < n && t->held; i++)
+		tree_refresh(t, file[i], change[i].plan, &s->ids);
+	t->commits += t->held && !rc;
 	return rc;
 }
 
@@ -291,7 +300,7 @@ static int commit(struct save *s, struct err *e)
 	int rc;
 
 	all_old_bytes(s, &old);
-	rc = t->folder ? commit_folder(s, e) : commit_file(s, e);
+	rc = t->folder ? commit_folder(s, e) : commit_files(s, e);
 	if (t->held) {
 		t->held = false;
 		pthread_rwlock_unlock(&t->state);

@@ -216,7 +216,7 @@ static bool is_as_opened(const struct edit *ed, const struct level *l)
 	if (!l->object || !l->unit->format->container || ed->moved)
 		return false;
 	return plan_in_entries(l->run->plan, l->src, l->entries.v, sizeof *l->entries.v,
-			       l->entries.n, NULL) && (!l->up || is_as_opened(ed, l->up));
+			       l->entries.member, l->entries.n, NULL) && (!l->up || is_as_opened(ed, l->up));
 }
 
 void edit_reopen(struct edit *ed)
@@ -343,13 +343,18 @@ static int find(const struct surroundings *s, const struct want *w, struct sourc
 	return 0;
 }
 
+static struct source *member(const struct surroundings *s, unsigned k, struct err *e)
+{
+	return member_source(level_of(s), k, e);
+}
+
 static void say(const struct surroundings *s, const char *text)
 {
 	edit_say(level_of(s)->edit, text);
 }
 
 /* A file of its own: shorter is fine, longer is its owner's choice. */
-static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
+int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
 {
 	struct edit_file *f = find_file(ed, file);
 	uint64_t at = f->run.plan->size;
@@ -363,8 +368,7 @@ static int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err
 	return run_resize(&f->run, size, e);
 }
 
-/* The level's own source, as its container has it now. */
-static int renew_source(struct level *l, struct err *e)
+int renew_source(struct level *l, struct err *e)
 {
 	const struct level *up = l->up;
 	bool whole = !up || is_packed(up, l->unit->index);
@@ -386,7 +390,7 @@ void take_resized(struct level *l)
 	l->src = src_ref(l->object->src);
 }
 
-static int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
+int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
 {
 	const struct container_ops *c = in->unit->format->container;
 	struct run *run;
@@ -409,6 +413,8 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 	struct level *l = level_of(s), *at = k ? in_order(l) : l;
 	int rc;
 
+	if (k && l->unit->format->nmembers)
+		return resize_member(l, k - 1, size, out, e);
 	if (k && !at)
 		return err_set(e, EROFS, "what lies in another file cannot change its size");
 	if (k) {
@@ -420,6 +426,7 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 	}
 	rc = l->up ? resize_entry(l->up, l->unit->index, size, e) : resize_file(l->edit, l->unit->file, size, e);
 	rc = rc ? rc : renew_source(l, e);
+	rc = rc ? rc : renew_family(l, e);
 	if (!rc)
 		*out = src_ref(l->src);
 	return rc;
@@ -547,7 +554,7 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 		return err_nomem(e);
 	*l = (struct level){
 		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
-			    .find = find, .say = say, .grow = ed->tree->grow, .again = ed->second },
+			    .find = find, .member = member, .handed = u->around.handed, .say = say, .grow = ed->tree->grow, .again = ed->second },
 		.edit = ed, .unit = u,
 	};
 	rc = open_source(l, e);
@@ -599,16 +606,28 @@ int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size
 	return src ? 0 : err_nomem(e);
 }
 
-int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct source **out, struct err *e)
+static struct source *part_source(struct level *l, unsigned part, struct err *e)
 {
-	struct source *src = NULL;
+	return part ? member_source(l, part - 1, e) : src_ref(l->src);
+}
+
+int edit_resize_unit(struct edit *ed, struct unit *u, unsigned part, uint64_t size, struct source **out,
+		     struct err *e)
+{
+	struct err why = { 0 };
 	struct level *l = NULL;
+	struct source *src;
 	int rc = open_level(ed, u, &l, e);
 
-	if (!rc && size != l->src->size)
-		rc = resize(&l->around, 0, size, &src, e);
-	else if (!rc)
-		src = src_ref(l->src);
+	if (rc)
+		return rc;
+	src = part_source(l, part, &why);
+	if (!src)
+		return err_set(e, why.code ? why.code : ESTALE, "%s", why.code ? why.text : "the file is gone");
+	if (size != src->size) {
+		src_put(src);
+		rc = resize(&l->around, part, size, &src, e);
+	}
 	if (!rc)
 		lend(ed, src, out);
 	return rc;

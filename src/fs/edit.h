@@ -21,8 +21,9 @@ int edit_object(struct edit *ed, struct unit *u, struct object **out, struct err
 /* The bytes of an entry of a container that has become `size` bytes long as far as the container can say that; its
  * source may be longer. Borrowed until edit_reopen(). */
 int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size, struct source **out, struct err *e);
-/* Likewise of a unit's own entry. */
-int edit_resize_unit(struct edit *ed, struct unit *u, uint64_t size, struct source **out, struct err *e);
+/* Likewise of a unit's own entry, or of another part of its object: 1 + k, its member k. */
+int edit_resize_unit(struct edit *ed, struct unit *u, unsigned part, uint64_t size, struct source **out,
+		     struct err *e);
 
 /* The plan for one of the tree's files; NULL when the edit has not opened it. */
 struct plan *edit_plan(struct edit *ed, unsigned file);

@@ -68,6 +68,17 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 int open_object(struct level *l, struct err *e);
 /* After a hook of a container that may have had its own entry resized. */
 void take_resized(struct level *l);
+/* The level's own source, as its container has it now. */
+int renew_source(struct level *l, struct err *e);
+int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e);
+int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e);
+
+/* edit_member.c */
+/* Member k of an entry; one reference, NULL: there is none, or e says what failed. */
+struct source *member_source(struct level *l, unsigned k, struct err *e);
+int resize_member(struct level *l, unsigned k, uint64_t size, struct source **out, struct err *e);
+/* What the entry's object has open of a container that has changed. */
+int renew_family(struct level *l, struct err *e);
 
 /* edit_pack.c */
 bool is_packed(const struct level *in, uint32_t i);

@@ -478,51 +478,68 @@ static void replace(struct tree *t, unsigned i, const struct found *found, struc
 	tree_refresh_users(t, was, ids);
 }
 
-static void freshen(struct tree *t, unsigned i, struct buf *ids)
+/* A file that was suspected, and what there is to do. */
+struct suspected { unsigned file; bool same; struct found found; int rc; };
+
+/* What is the same kind of file as before has its present bytes from here on, whoever looks at them. */
+static void look_again(struct tree *t, struct suspected *s)
 {
-	struct tree_file *f = tree_file(t, i);
+	struct tree_file *f = tree_file(t, s->file);
 	struct unit *u = unit_at(t, f->unit);
-	struct found found;
-	const struct format *format;
-	int rc;
 
 	atomic_store(&f->suspect, false);
-	rc = folder_look(t, f->spot->dir, f->spot->name, &found);
-	if (rc || !S_ISREG(found.st.st_mode)) {
-		if (!f->gone)
-			replace(t, i, NULL, ids);
+	s->rc = folder_look(t, f->spot->dir, f->spot->name, &s->found);
+	s->rc = s->rc ? s->rc : S_ISREG(s->found.st.st_mode) ? 0 : -ENOENT;
+	s->same = !s->rc && u->format == (s->found.format ? s->found.format : &plain_format);
+	if (!s->same)
 		return;
-	}
-	format = found.format ? found.format : &plain_format;
-	if (u->format != format) {
-		replace(t, i, &found, ids);
-		return;
-	}
 	atomic_store(&u->dead, false);
 	folder_forget_wishes(f);
 	folder_forget_members(f);
-	if (set_contents(t, i, &found.st))
-		replace(t, i, NULL, ids);
+	s->same = !set_contents(t, s->file, &s->found.st);
+	if (s->same)
+		tree_renew(t, s->file);
 	else
-		tree_refresh(t, i, NULL, ids);
+		s->rc = -ENOMEM;
+}
+
+static void freshen(struct tree *t, const struct suspected *s, struct buf *ids)
+{
+	if (s->same)
+		tree_refresh(t, s->file, NULL, ids);
+	else if (!s->rc)
+		replace(t, s->file, &s->found, ids);
+	else if (!tree_file(t, s->file)->gone)
+		replace(t, s->file, NULL, ids);
 }
 
 void folder_freshen(struct tree *t, struct buf *ids)
 {
 	struct folder *f = t->folder;
 	struct buf suspects;
+	struct suspected *v;
+	size_t n;
 
 	pthread_mutex_lock(&f->lock);
 	suspects = f->suspects;
 	f->suspects = (struct buf){ 0 };
 	atomic_store(&f->suspicious, false);
 	pthread_mutex_unlock(&f->lock);
-	for (size_t at = 0; at + sizeof(unsigned) <= suspects.len; at += sizeof(unsigned)) {
-		unsigned i;
+	n = suspects.len / sizeof v->file;
+	v = calloc(n + 1, sizeof *v);
+	for (size_t i = 0; i < n; i++) {
+		struct suspected s = { 0 };
 
-		memcpy(&i, suspects.p + at, sizeof i);
-		freshen(t, i, ids);
+		memcpy(&s.file, suspects.p + i * sizeof s.file, sizeof s.file);
+		look_again(t, &s);
+		if (v)
+			v[i] = s;
+		else
+			freshen(t, &s, ids);   /* memory is short: one after the other */
 	}
+	for (size_t i = 0; v && i < n; i++)
+		freshen(t, &v[i], ids);
+	free(v);
 	buf_free(&suspects);
 }
 

@@ -6,59 +6,12 @@
 
 #include "draft.h"
 #include "folder.h"
+#include "refresh_in.h"
 #include "scratch.h"
-
-struct refresh {
-	struct tree *t;
-	unsigned file;
-	const struct plan *plan;               /* NULL: all may have changed */
-	int64_t now;
-	struct buf *ids;
-};
-
-/* ---- what a plan touches ---- */
-
-static bool touches(const struct refresh *r, const struct source *src, uint64_t at, uint64_t n)
-{
-	src_range(src, &at, &n);
-	return !r->plan || plan_touches(r->plan, at, n);
-}
-
-#define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
-
-bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step, uint32_t n,
-		     uint8_t *hit)
-{
-	uint64_t base = 0, size = src->size;
-	bool packed = src_range(src, &base, &size);
-
-	for (size_t k = 0; k < p->n && p->n <= WRITES_SEARCHED; k++) {
-		uint64_t at = p->v[k].at, end = at + p->v[k].len;
-		bool inside = false;
-
-		if (at >= base + size || end <= base)
-			continue;
-		if (packed)
-			return false;
-		for (uint32_t i = 0; i < n && (hit || !inside); i++) {
-			const struct entry *entry = (const void *)((const uint8_t *)v + i * step);
-			uint64_t first = base + entry->at, last = first + entry_stored(entry);
-
-			if (entry->lost)
-				continue;
-			inside |= at >= first && end <= last;
-			if (hit && at < last && end > first)
-				hit[i] = true;
-		}
-		if (!inside)
-			return false;
-	}
-	return p->n <= WRITES_SEARCHED;
-}
 
 /* ---- telling ---- */
 
-static void tell(struct refresh *r, struct node n)
+void refresh_tell(struct refresh *r, struct node n)
 {
 	uint64_t id = node_id(n);
 
@@ -78,10 +31,10 @@ static bool may_be_known(const struct refresh *r, const struct unit *u, uint32_t
 
 static void tell_unit(struct refresh *r, struct unit *u)
 {
-	tell(r, (struct node){ .unit = u });
+	refresh_tell(r, (struct node){ .unit = u });
 	for (uint32_t i = 0; i < u->nleaves; i++)
 		if (may_be_known(r, u, i))
-			tell(r, (struct node){ .unit = u, .local = unit_first_leaf(u) + i });
+			refresh_tell(r, (struct node){ .unit = u, .local = unit_first_leaf(u) + i });
 }
 
 /* ---- leaves ---- */
@@ -187,257 +140,15 @@ static void renumber(struct tree *t, const struct leaf_numbers *k)
 
 /* ---- units ---- */
 
-static void refresh_unit(struct refresh *r, struct unit *u);
-
 /* What was a directory is another entry now; who still has it open gets ESTALE. */
-static void kill_unit(struct refresh *r, struct unit *u)
+void refresh_kill(struct refresh *r, struct unit *u)
 {
 	atomic_store(&u->dead, true);
 	atomic_fetch_add(&u->gen, 1);
 	u->touched = true;                     /* for who asked for it by name */
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (u->kids[i].unit)
-			kill_unit(r, unit_at(r->t, u->kids[i].unit));
-}
-
-static bool same_place(const struct entry *a, const struct entry *b)
-{
-	return a->at == b->at && a->size == b->size && a->packed == b->packed && a->lost == b->lost && a->key == b->key;
-}
-
-static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)
-{
-	kid_time_set(r->t, u, i, r->now);
-	tell(r, (struct node){ .unit = u, .local = i + 1 });
-}
-
-/* The source of entry i's unit, where the entry lies now. */
-static int renew_source(struct unit *u, uint32_t i, struct unit *sub)
-{
-	struct source *src = kid_source(u->tree, u, i, false);
-
-	if (!src)
-		return -ENOMEM;
-	src_put(sub->src);
-	sub->src = src;
-	return 0;
-}
-
-/* A unit whose bytes are the same but lie elsewhere, and all inside it. */
-static int move_unit(struct unit *u)
-{
-	int rc = 0;
-
-	atomic_fetch_add(&u->gen, 1);
-	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
-		struct unit *sub = u->kids[i].unit ? unit_at(u->tree, u->kids[i].unit) : NULL;
-
-		rc = sub ? renew_source(u, i, sub) : 0;
-		if (sub && !rc)
-			rc = move_unit(sub);   /* no deeper than LIMIT_NESTING */
-	}
-	return rc;
-}
-
-enum renewal { SAME, MOVED, WRITTEN };
-
-/* An entry whose bytes or place changed. */
-static int renew_kid(struct refresh *r, struct unit *u, uint32_t i, const struct kid *was, bool written)
-{
-	struct kid *kid = &u->kids[i];
-	struct unit *sub;
-	int rc;
-
-	if (!was || !was->unit || was->format != kid->format) {
-		if (was && was->unit)
-			kill_unit(r, unit_at(r->t, was->unit));
-		kid->unit = 0;
-	}
-	if (!kid->format && written)
-		set_kid_time(r, u, i);
-	if (!was || !was->unit || was->format != kid->format)
-		return 0;
-	kid->unit = was->unit;
-	sub = unit_at(r->t, kid->unit);
-	rc = renew_source(u, i, sub);
-	if (rc)
-		return rc;
-	if (!written)
-		return move_unit(sub);
-	refresh_unit(r, sub);
-	return 0;
-}
-
-/* Objects may have a part in an entry behind theirs, or behind the container they lie in: who lies before a changed one
- * is looked at too. */
-#define LOOK_BEHIND 2u
-
-static void refresh_reaching(struct refresh *r, struct unit *u)
-{
-	struct object *o;
-	bool reaches;
-
-	for (uint32_t i = 0; i < u->nkids; i++)
-		if (u->kids[i].unit)
-			refresh_reaching(r, unit_at(r->t, u->kids[i].unit));
-	if (!u->format->behind || object_open(u->format, u->src, &u->around, &o, NULL))
-		return;
-	reaches = o->behind || o->faults;      /* one that is missing now is a fault */
-	object_close(o);
-	if (reaches)
-		refresh_unit(r, u);
-}
-
-static void refresh_before(struct refresh *r, struct unit *u, const uint8_t *how)
-{
-	for (uint32_t i = 0; i < u->nkids; i++) {
-		bool near = false;
-
-		for (uint32_t k = 1; k <= LOOK_BEHIND && i + k < u->nkids; k++)
-			near |= how[i + k] == WRITTEN;
-		if (near && u->kids[i].unit)
-			refresh_reaching(r, unit_at(r->t, u->kids[i].unit));
-	}
-}
-
-/* An entry that is said to be elsewhere, although nothing moved, is another one. */
-static bool is_written(const struct refresh *r, const struct unit *u, const struct entry *was, const struct entry *now)
-{
-	return !was || was->size != now->size || entry_stored(was) != entry_stored(now) || was->lost != now->lost ||
-	       touches(r, u->src, now->at, entry_stored(now)) || (was->at != now->at && !r->plan->moved);
-}
-
-/* Where the entries are and what they are now; how: what became of each. */
-static int place_kids(struct refresh *r, struct unit *u, const struct entries *entries, const struct kid *was,
-		      uint32_t nwas, uint8_t *how)
-{
-	uint8_t room[PROBE_MOST];
-	int rc = 0;
-
-	for (uint32_t i = 0; i < entries->n; i++) {
-		const struct entry *now = &entries->v[i];
-		bool written = is_written(r, u, i < nwas ? &was[i].entry : NULL, now);
-
-		if (i < nwas)
-			u->kids[i] = was[i];
-		if (!written && same_place(&was[i].entry, now) && !r->plan->moved)
-			continue;
-		u->kids[i].entry = *now;
-		if (written)
-			u->kids[i].gen = atomic_load(&u->gen);
-		if (u->stored && (i >= nwas || !was[i].known)) {
-			u->kids[i].ext = stored_ext(stored_name(u->stored, i));
-			continue;
-		}
-		how[i] = written ? WRITTEN : MOVED;
-		rc = rc ? rc : kid_probe(r->t, u, i, room, NULL);
-	}
-	return rc;
-}
-
-static void tell_items(struct refresh *r, struct unit *u)
-{
-	for (uint32_t i = 0; i < u->nkids + unit_folders(u); i++)
-		if (i >= u->nkids || u->kids[i].known)
-			tell(r, (struct node){ .unit = u, .local = i + 1 });
-}
-
-/* Entries that have other names are other entries. */
-static int refresh_names(struct refresh *r, struct unit *u, const struct entries *entries, bool *renamed)
-{
-	struct stored *now;
-	int rc = kid_names(u, entries, &now, NULL);
-
-	if (rc || !now)
-		return rc;
-	*renamed = !u->stored || !stored_same(u->stored, now);
-	if (*renamed) {
-		tell_items(r, u);
-		stored_free(u->stored);
-		u->stored = now;
-	} else {
-		stored_free(now);
-	}
-	return 0;
-}
-
-/* Objects look at what lies behind them, so all entries are placed before the first is read. */
-static int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entries, bool renamed)
-{
-	struct kid *was = u->kids;
-	uint32_t nwas = u->nkids, known = renamed ? 0 : nwas;
-	uint8_t *how = calloc(entries->n + 1, sizeof *how);
-	int rc;
-
-	u->kids = calloc(entries->n + 1, sizeof *u->kids);
-	if (!u->kids || !how || !kids_count(r->t, u, nwas, entries->n)) {
-		free(u->kids);
-		free(how);
-		u->kids = was;
-		return -ENOMEM;
-	}
-	u->nkids = entries->n;
-	rc = place_kids(r, u, entries, was, known, how);
-	for (uint32_t i = 0; i < entries->n && !rc; i++)
-		if (how[i] != SAME)
-			rc = renew_kid(r, u, i, i < known ? &was[i] : NULL, how[i] == WRITTEN);
-	for (uint32_t i = known < entries->n ? known : entries->n; i < nwas; i++)
-		if (was[i].unit)
-			kill_unit(r, unit_at(r->t, was[i].unit));
-	if (u->format->container->in_order)
-		refresh_before(r, u, how);
-	unit_choose_mates(r->t, u);
-	free(was);
-	free(how);
-	return rc;
-}
-
-/* ---- when no table changed ---- */
-
-/* Marks the entries that are written, which may overlap; false when something else of the container is. */
-static bool only_kids(const struct refresh *r, const struct unit *u, uint8_t *how)
-{
-	if (!r->plan || r->plan->moved || r->plan->size != r->plan->base->size ||
-	    !plan_in_entries(r->plan, u->src, (const void *)u->kids, sizeof *u->kids, u->nkids, how))
-		return false;
-	for (uint32_t i = 0; i < u->nkids; i++)
-		if (how[i])
-			how[i] = WRITTEN;
-	return true;
-}
-
-/* What a large archive's table says need not be read again because one entry was saved. 1: done. */
-static int refresh_written(struct refresh *r, struct unit *u)
-{
-	uint8_t *how = calloc((size_t)u->nkids + 1, 1), room[PROBE_MOST];
-	struct kid *was = how && only_kids(r, u, how) ? malloc(((size_t)u->nkids + 1) * sizeof *was) : NULL;
-	int rc = 0;
-
-	if (!was) {
-		free(how);
-		return 0;
-	}
-	memcpy(was, u->kids, u->nkids * sizeof *was);
-	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
-		if (how[i] == SAME)
-			continue;
-		u->kids[i].gen = atomic_load(&u->gen);
-		if (!u->kids[i].known) {
-			how[i] = SAME;
-			continue;
-		}
-		u->kids[i].entry.coded |= u->kids[i].bare;
-		rc = kid_probe(r->t, u, i, room, NULL);
-	}
-	for (uint32_t i = 0; i < u->nkids && !rc; i++)
-		if (how[i] != SAME)
-			rc = renew_kid(r, u, i, &was[i], true);
-	if (u->format->container->in_order)
-		refresh_before(r, u, how);
-	unit_choose_mates(r->t, u);
-	free(was);
-	free(how);
-	return rc ? rc : 1;
+			refresh_kill(r, unit_at(r->t, u->kids[i].unit));
 }
 
 /* ---- units that are read anew ---- */
@@ -519,7 +230,7 @@ static void forget_unit(struct refresh *r, struct unit *u)
 
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (u->kids[i].unit)
-			kill_unit(r, unit_at(r->t, u->kids[i].unit));
+			refresh_kill(r, unit_at(r->t, u->kids[i].unit));
 	renumber(r->t, &k);
 	unit_empty(u);
 	atomic_store(&u->state, UNIT_EMPTY);
@@ -531,7 +242,7 @@ static void forget_what_it_found(struct tree_file *f)
 	folder_forget_members(f);
 }
 
-static void refresh_unit(struct refresh *r, struct unit *u)
+void refresh_unit(struct refresh *r, struct unit *u)
 {
 	int64_t was = atomic_load(&u->mtime);
 	uint32_t nkids, nleaves;
@@ -595,16 +306,32 @@ static void refresh_mates(struct refresh *r)
 	}
 }
 
+static void renew_unit(struct unit *u)
+{
+	struct source *src = tree_file_source(tree_file(u->tree, u->file));
+
+	if (u->src == src)
+		return;
+	src_ref(src);
+	src_put(u->src);
+	u->src = src;
+}
+
 static void renew_file(struct refresh *r, struct unit *u)
 {
-	struct source *src = tree_file_source(tree_file(r->t, r->file));
-
-	if (u->src != src) {
-		src_ref(src);
-		src_put(u->src);
-		u->src = src;
-	}
+	renew_unit(u);
 	refresh_unit(r, u);
+}
+
+void tree_renew(struct tree *t, unsigned file)
+{
+	if (t->folder) {
+		renew_unit(unit_at(t, tree_file(t, file)->unit));
+		return;
+	}
+	for (uint32_t i = 0; i < atomic_load(&t->nunits); i++)
+		if (unit_at(t, i)->file == file && tree_is_file(t, unit_at(t, i)))
+			renew_unit(unit_at(t, i));
 }
 
 static void begin(struct tree *t)
@@ -661,7 +388,7 @@ void tree_kill(struct tree *t, struct unit *u)
 {
 	struct refresh r = { .t = t };
 
-	kill_unit(&r, u);
+	refresh_kill(&r, u);
 	forget_unit(&r, u);
 }
 

@@ -107,10 +107,11 @@ struct tree_file *tree_file_new(struct tree *t)
 	return t->files[chunk] ? tree_file(t, i) : NULL;
 }
 
-static int open_archive(struct tree *t, const char *path, struct tree_file *file, struct err *e)
+static int open_archive(struct tree *t, const char *path, bool member, struct tree_file *file, struct err *e)
 {
 	struct archive_options opt = { .write = t->writable, .noundo = t->noundo, .hold = hold, .hold_ctx = t };
 
+	opt.with = member ? tree_file(t, 0)->archive : NULL;
 	return archive_open(path, &opt, &file->archive, e);
 }
 
@@ -124,11 +125,11 @@ static bool find_file(const struct tree *t, const char *path, unsigned *file)
 }
 
 /* The next file; with the lock for that held. */
-static int open_next(struct tree *t, const char *path, unsigned file)
+static int open_next(struct tree *t, const char *path, bool member, unsigned file)
 {
 	struct tree_file *fresh = file < TREE_ARCHIVES ? tree_file_new(t) : NULL;
 	char *own = fresh ? strdup(path) : NULL;
-	int rc = own && strcmp(path, t->path) ? open_archive(t, path, fresh, NULL) : -ENOENT;
+	int rc = own && strcmp(path, t->path) ? open_archive(t, path, member, fresh, NULL) : -ENOENT;
 
 	if (rc) {
 		free(own);
@@ -140,16 +141,22 @@ static int open_next(struct tree *t, const char *path, unsigned file)
 	return 0;
 }
 
-int tree_file_at(struct tree *t, const char *path, unsigned *file)
+/* member: of SOURCE. */
+static int file_at(struct tree *t, const char *path, bool member, unsigned *file)
 {
 	int rc;
 
 	if (find_file(t, path, file))
 		return 0;
 	pthread_mutex_lock(&t->opening);
-	rc = find_file(t, path, file) ? 0 : open_next(t, path, *file);
+	rc = find_file(t, path, file) ? 0 : open_next(t, path, member, *file);
 	pthread_mutex_unlock(&t->opening);
 	return rc;
+}
+
+int tree_file_at(struct tree *t, const char *path, unsigned *file)
+{
+	return file_at(t, path, false, file);
 }
 
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file)
@@ -173,7 +180,8 @@ static int is_member(void *ctx, const char *name)
 
 	if (asprintf(&path, "%.*s%s", (int)b->ndir, b->path, name) < 0)
 		return 0;
-	is = !lstat(path, &st) && S_ISREG(st.st_mode) && !tree_file_at(b->t, path, &b->file);
+	is = !lstat(path, &st) && S_ISREG(st.st_mode) &&
+	     !file_at(b->t, path, !strcmp(b->path, b->t->path), &b->file);
 	free(path);
 	return is;
 }
@@ -281,7 +289,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	const struct format *f;
 	struct tree_file *file = tree_file_new(t);
 	struct source *src;
-	int rc = file ? open_archive(t, t->path, file, e) : err_nomem(e);
+	int rc = file ? open_archive(t, t->path, false, file, e) : err_nomem(e);
 
 	if (rc)
 		return rc;
@@ -468,6 +476,21 @@ static bool begin_reading(struct tree *t)
 	return !changed;
 }
 
+/* All files are what they are now before the first unit looks at one. */
+static void refresh_archives(struct tree *t, struct buf *ids)
+{
+	bool is_new[TREE_ARCHIVES] = { 0 };
+
+	for (unsigned i = 0; i < archives(t); i++) {
+		is_new[i] = !archive_refresh(tree_file(t, i)->archive, NULL);
+		if (is_new[i])
+			tree_renew(t, i);
+	}
+	for (unsigned i = 0; i < archives(t); i++)
+		if (is_new[i])
+			tree_refresh(t, i, NULL, ids);
+}
+
 static void refresh_all(struct tree *t)
 {
 	struct buf ids = { 0 };
@@ -476,9 +499,7 @@ static void refresh_all(struct tree *t)
 	atomic_store(&t->shared, true);
 	if (t->folder && !fileset_refresh(t->folder->set, NULL))
 		folder_freshen_all(t, &ids);
-	for (unsigned i = 0; i < archives(t); i++)
-		if (!archive_refresh(tree_file(t, i)->archive, NULL))
-			tree_refresh(t, i, NULL, &ids);
+	refresh_archives(t, &ids);
 	tree_found(t, &ids);
 	pthread_rwlock_unlock(&t->state);
 }

@@ -466,15 +466,17 @@ void handle_renumber(struct tree *t, const struct renumber *r);
  * may have changed. With the state held exclusively. Numbers of the nodes the kernel has to ask for again are added to
  * ids, 8 bytes each. */
 void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids);
+/* Before that, where several files changed: units read the file's present bytes, for those that look at them. */
+void tree_renew(struct tree *t, unsigned file);
 /* The unit of a file that is gone, or something else by now, is dead; and who shows something of it shows that anew. With
  * the state held exclusively. */
 void tree_kill(struct tree *t, struct unit *u);
 void tree_refresh_users(struct tree *t, struct unit *was, struct buf *ids);
-/* Whether all that a plan writes of a container, src, lies in one entry or another: then its table is as it was. False
- * for plans of many writes, too. hit, or NULL: set to true for each of the n entries that is written. step: bytes from
- * one entry of v to the next. */
-bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step, uint32_t n,
-		     uint8_t *hit);
+/* Whether all that a plan writes of a container, src, lies in one entry or another, or in a member of one (NULL: they
+ * have none): then its table is as it was. False for plans of many writes, too. hit, or NULL: set to true for each of
+ * the n entries that is written. step: bytes from one entry of v to the next. */
+bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step,
+		     const struct entry (*member)[MEMBERS_MOST], uint32_t n, uint8_t *hit);
 
 /* tell.c */
 /* Says that a node's attributes changed. */

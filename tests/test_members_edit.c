@@ -1,0 +1,427 @@
+/* Edits of models of several files: what they change, all of it or nothing, and what is shown afterwards. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "archive.h"
+#include "build_arc.h"
+#include "build.h"
+#include "bytes.h"
+#include "draft.h"
+#include "fileset.h"
+#include "quad.h"
+#include "shown.h"
+#include "unit.h"
+
+#define ENOUGH 96u
+
+/* The files of a model under a base name, below the folder. */
+static void write_quad(const struct quad_files *q, const char *base)
+{
+	char name[ENOUGH];
+
+	for (unsigned k = 0; k < 4; k++) {
+		snprintf(name, sizeof name, "%s.%s", base, quad_ext[k]);
+		if (q->f[k].len)
+			shown_write(name, &q->f[k]);
+	}
+}
+
+static bool files_are(const struct quad_files *q, const char *base)
+{
+	char name[ENOUGH];
+	bool are = true;
+
+	for (unsigned k = 0; k < 4; k++) {
+		snprintf(name, sizeof name, "%s.%s", base, quad_ext[k]);
+		are &= !q->f[k].len || shown_file_is(name, &q->f[k]);
+	}
+	return are;
+}
+
+/* What the tree shows in raw/ of the model is those bytes. */
+static bool wholes_are(struct tree *t, const struct quad_files *q, const char *dir)
+{
+	char name[ENOUGH];
+	bool are = true;
+
+	for (unsigned k = 0; k < 4; k++) {
+		snprintf(name, sizeof name, "%s%sraw/whole.%s", dir, *dir ? "/" : "", quad_ext[k]);
+		are &= !q->f[k].len || shown_is(t, name, q->f[k].p, q->f[k].len);
+	}
+	return are;
+}
+
+/* Writes a value into header.yaml. */
+static int save_key(struct tree *t, const char *dir, const char *key, uint32_t value, struct err *why)
+{
+	char path[ENOUGH], text[64];
+
+	snprintf(path, sizeof path, "%s%sheader.yaml", dir, *dir ? "/" : "");
+	snprintf(text, sizeof text, "%s: %u\n", key, value);
+	return shown_save(t, path, text, strlen(text), why);
+}
+
+static struct stat stat_of(const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(stat(shown_at(name), &st), 0);
+	return st;
+}
+
+/* ---- a folder ---- */
+
+struct counted { unsigned commits; uint32_t files; uint64_t changed; };
+
+static int count(void *ctx, const struct commit_info *c)
+{
+	struct counted *n = ctx;
+
+	n->commits++;
+	n->files = c->files;
+	n->changed = c->changed;
+	return 0;
+}
+
+static struct counted folder_log(void)
+{
+	int fd = open(shown_at(""), O_RDONLY | O_DIRECTORY);
+	struct counted n = { 0 };
+
+	assert_int_equal(fileset_log(fd, shown_at(""), count, &n, NULL), 0);
+	close(fd);
+	return n;
+}
+
+static void folder_undo(void)
+{
+	struct fileset_options opt = { .write = true };
+	int fd = open(shown_at(""), O_RDONLY | O_DIRECTORY);
+	struct fileset *fs;
+	unsigned done;
+
+	assert_int_equal(fileset_open(fd, shown_at(""), &opt, &fs, NULL), 0);
+	assert_int_equal(fileset_undo(fs, 1, &done, NULL), 0);
+	assert_int_equal(done, 1);
+	fileset_close(fs);
+	close(fd);
+}
+
+static void all_files_at_once(void **state)
+{
+	struct quad_files was, now;
+	struct tree *t;
+
+	(void)state;
+	quad_build(&was, 2, 7, QUAD_ALL);
+	quad_build(&now, 2, 9, QUAD_ALL);
+	write_quad(&was, "m");
+	t = shown_open("", true);
+	assert_true(wholes_are(t, &was, "m.qda"));
+	assert_int_equal(save_key(t, "m.qda", "stamp", 9, NULL), 0);
+	assert_true(files_are(&now, "m"));
+	assert_true(wholes_are(t, &now, "m.qda"));
+	assert_true(shown_says(t, "m.qda/header.yaml", "stamp: 9"));
+	assert_int_equal(folder_log().commits, 1);
+	assert_int_equal(folder_log().files, 4);
+	assert_int_equal(folder_log().changed, 4);     /* 7 to 9 in each */
+	assert_int_equal(save_key(t, "m.qda", "stamp", 9, NULL), 0);
+	assert_int_equal(folder_log().commits, 1);
+	tree_close(t);
+	folder_undo();
+	assert_true(files_are(&was, "m"));
+	quad_free(&was);
+	quad_free(&now);
+}
+
+static void one_of_them(void **state)
+{
+	struct quad_files q;
+	struct stat before, after;
+	struct err why = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&q, 2, 7, QUAD_ALL);
+	write_quad(&q, "m");
+	t = shown_open("", true);
+	before = stat_of("m.qda");
+	assert_int_equal(shown_save(t, "m.qda/raw/part-1/b.bin", "0123456789abcdef", 16, NULL), 0);
+	memcpy(q.f[1].p + 20, "0123456789abcdef", 16);
+	assert_true(files_are(&q, "m"));
+	assert_true(wholes_are(t, &q, "m.qda"));
+	after = stat_of("m.qda");
+	assert_int_equal(after.st_mtim.tv_sec, before.st_mtim.tv_sec);
+	assert_int_equal(folder_log().files, 1);
+	assert_int_equal(shown_save(t, "m.qda/raw/part-1/b.bin", "short", 5, &why), -EINVAL);
+	assert_string_equal(why.text, "16 bytes needed, got 5");
+
+	/* All of a member: checked, and of any size. */
+	put_le32(q.f[1].p, 8);
+	assert_int_equal(shown_save(t, "m.qda/raw/whole.qdb", q.f[1].p, q.f[1].len, &why), -EINVAL);
+	assert_string_equal(why.text, "stamp 8 in the .qdb, 7 in the .qda");
+	put_le32(q.f[1].p, 7);
+	assert_int_equal(shown_save(t, "m.qda/raw/whole.qdb", q.f[1].p, 30, &why), -EINVAL);
+	assert_string_equal(why.text, "it would be damaged: part 1 lies outside its file");
+	assert_int_equal(shown_save(t, "m.qda/raw/whole.qdd", q.f[3].p, 3, NULL), 0);
+	q.f[3].len = 3;
+	assert_true(files_are(&q, "m"));
+	assert_true(wholes_are(t, &q, "m.qda"));
+	tree_close(t);
+	quad_free(&q);
+}
+
+static void sizes(void **state)
+{
+	struct quad_files q;
+	struct err why = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&q, 2, 7, QUAD_ALL);
+	write_quad(&q, "m");
+	t = shown_open("", true);
+	assert_int_equal(save_key(t, "m.qda", "b_size", 40, &why), -ENOSPC);
+	assert_non_null(strstr(why.text, "4 bytes are missing"));
+	assert_int_equal(save_key(t, "m.qda", "b_size", 30, &why), -EINVAL);
+	assert_true(files_are(&q, "m"));
+	tree_close(t);
+	t = shown_open_growing("");
+	assert_int_equal(save_key(t, "m.qda", "b_size", 40, NULL), 0);
+	put32(&q.f[1], 0);
+	assert_true(files_are(&q, "m"));
+	assert_true(wholes_are(t, &q, "m.qda"));
+	tree_close(t);
+	folder_undo();
+	q.f[1].len -= 4;
+	assert_true(files_are(&q, "m"));
+	quad_free(&q);
+}
+
+/* What another program did to a member in between is not overwritten. */
+static void changed_by_others(void **state)
+{
+	struct quad_files q;
+	struct err why = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&q, 2, 7, QUAD_ALL);
+	write_quad(&q, "m");
+	t = shown_open("", true);
+	assert_true(wholes_are(t, &q, "m.qda"));
+	memcpy(q.f[2].p + 4, "C0000000", 8);
+	struct node n;
+	assert_int_equal(shown_enter(t, "m.qda/header.yaml", &n), 0);
+	tree_leave(t);
+	shown_write("m.qdc", &q.f[2]);
+	struct store *text = store_new(NULL, &t->stored);
+	assert_int_equal(store_write(text, "stamp: 9\n", 9, 0), 0);
+	assert_int_equal(tree_save(t, &n, text, NULL, &why), -ESTALE);
+	assert_true(files_are(&q, "m"));
+	assert_true(wholes_are(t, &q, "m.qda"));
+	assert_int_equal(tree_save(t, &n, text, NULL, &why), 0);
+	for (unsigned k = 0; k < 4; k++)
+		put_le32(q.f[k].p + (k ? 0 : 8), 9);
+	assert_true(files_are(&q, "m"));
+	store_free(text);
+	tree_close(t);
+	quad_free(&q);
+}
+
+/* ---- a lone file ---- */
+
+static void beside_a_lone_file(void **state)
+{
+	struct archive_options opt = { .write = true };
+	struct quad_files was, now;
+	struct counted n = { 0 };
+	struct archive *a;
+	struct tree *t;
+	unsigned done;
+
+	(void)state;
+	quad_build(&was, 2, 7, QUAD_ALL);
+	quad_build(&now, 2, 9, QUAD_ALL);
+	write_quad(&was, "m");
+	t = shown_open("m.qda", true);
+	assert_int_equal(save_key(t, "", "stamp", 9, NULL), 0);
+	assert_true(files_are(&now, "m"));
+	assert_true(wholes_are(t, &now, ""));
+	assert_int_equal(shown_save(t, "raw/part-0/c.bin", "CCCCCCCC", 8, NULL), 0);
+	memcpy(now.f[2].p + 4, "CCCCCCCC", 8);
+	assert_true(files_are(&now, "m"));
+	assert_true(wholes_are(t, &now, ""));
+	tree_close(t);
+	assert_int_equal(archive_log(shown_at("m.qda"), count, &n, NULL), 0);
+	assert_int_equal(n.commits, 2);
+	assert_int_equal(archive_open(shown_at("m.qda"), &opt, &a, NULL), 0);
+	assert_int_equal(archive_undo(a, 2, &done, NULL), 0);
+	assert_int_equal(done, 2);
+	archive_close(a);
+	assert_true(files_are(&was, "m"));
+	quad_free(&was);
+	quad_free(&now);
+}
+
+/* ---- containers ---- */
+
+static void in_box(void **state)
+{
+	struct quad_files was, now;
+	struct buf box = { 0 }, after = { 0 };
+	struct err why = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&was, 2, 7, QUAD_ALL);
+	quad_build(&now, 2, 9, QUAD_ALL);
+	struct quad_entry v[] = {
+		{ "x/m.qda", &was.f[0] }, { "x/m.qdb", &was.f[1] }, { "x/m.qdc", &was.f[2] }, { "x/m.qdd", &was.f[3] },
+		{ "end", &was.f[3] },
+	};
+	box_build(&box, v, 5, 8);
+	shown_write("a.box", &box);
+	t = shown_open("a.box", true);
+	assert_true(wholes_are(t, &was, "x/m.qda"));
+	assert_int_equal(save_key(t, "x/m.qda", "stamp", 9, NULL), 0);
+	assert_true(wholes_are(t, &now, "x/m.qda"));
+	for (unsigned k = 0; k < 4; k++)
+		v[k].bytes = &now.f[k];
+	box_build(&after, v, 5, 8);
+	assert_true(shown_file_is("a.box", &after));
+
+	/* Into the slack behind it, and no further. */
+	assert_int_equal(save_key(t, "x/m.qda", "b_size", 44, NULL), 0);
+	put32(&now.f[1], 0);
+	put32(&now.f[1], 0);
+	assert_true(wholes_are(t, &now, "x/m.qda"));
+	assert_int_equal(save_key(t, "x/m.qda", "b_size", 45, &why), -ENOSPC);
+	assert_string_equal(why.text, "1 bytes are missing");
+	assert_int_equal(shown_save(t, "x/m.qda/raw/whole.qdb", now.f[1].p, 40, NULL), 0);
+	now.f[1].len = 40;
+	assert_true(wholes_are(t, &now, "x/m.qda"));
+	tree_close(t);
+	buf_free(&box);
+	buf_free(&after);
+	quad_free(&was);
+	quad_free(&now);
+}
+
+/* A model that becomes one, or none, hides and shows its members. */
+static void plain_entries(void **state)
+{
+	struct quad_files q, bad;
+	struct buf box = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&q, 2, 7, QUAD_ALL);
+	quad_build(&bad, 2, 7, QUAD_ALL);
+	put_le32(bad.f[0].p + 4, 200);
+	struct quad_entry v[] = {
+		{ "m.qdb", &q.f[1] }, { "m.qda", &bad.f[0] }, { "m.qdc", &q.f[2] },
+	};
+	box_build(&box, v, 3, 0);
+	shown_write("a.box", &box);
+	t = shown_open("a.box", true);
+	assert_string_equal(shown_list(t, ""), "m.qdb m.qda m.qdc");
+	assert_int_equal(shown_save(t, "m.qda", q.f[0].p, q.f[0].len, NULL), 0);
+	assert_string_equal(shown_list(t, ""), "m.qda/");
+	assert_true(shown_is(t, "m.qda/raw/whole.qdb", q.f[1].p, q.f[1].len));
+	tree_close(t);
+	buf_free(&box);
+	quad_free(&q);
+	quad_free(&bad);
+}
+
+static void in_bag(void **state)
+{
+	struct quad_files was, now;
+	struct buf bag = { 0 }, after = { 0 };
+	struct err why = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&was, 2, 7, QUAD_ALL);
+	quad_build(&now, 2, 9, QUAD_ALL);
+	bag_build(&bag, &was);
+	bag_build(&after, &now);
+	shown_write("a.bag", &bag);
+	t = shown_open_growing("a.bag");
+	assert_true(wholes_are(t, &was, "00000028.qda"));
+	assert_int_equal(save_key(t, "00000028.qda", "stamp", 9, NULL), 0);
+	assert_true(shown_file_is("a.bag", &after));
+	assert_true(wholes_are(t, &now, "00000028.qda"));
+	assert_int_equal(save_key(t, "00000028.qda", "b_size", 40, &why), -ENOSPC);
+	assert_non_null(strstr(why.text, "4 bytes are missing"));
+	assert_int_equal(shown_save(t, "00000028.qda/raw/whole.qdc", now.f[2].p, 8, &why), -EINVAL);
+	assert_true(shown_file_is("a.bag", &after));
+	tree_close(t);
+	buf_free(&bag);
+	buf_free(&after);
+	quad_free(&was);
+	quad_free(&now);
+}
+
+/* A box that is packed as a whole. */
+static void in_packed_box(void **state)
+{
+	const struct build_arc how = { .version = 7, .gap = 64 };
+	struct build_file_in_arc v = { .path = "x\\a", .type = 0x1000, .level = 6 };
+	struct quad_files was, now;
+	struct buf arc = { 0 }, box = { 0 }, after = { 0 };
+	struct tree *t;
+
+	(void)state;
+	quad_build(&was, 40, 7, QUAD_ALL);
+	quad_build(&now, 40, 9, QUAD_ALL);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct quad_files *q = i ? &now : &was;
+		const struct quad_entry e[] = {
+			{ "m.qda", &q->f[0] }, { "m.qdb", &q->f[1] }, { "m.qdc", &q->f[2] }, { "m.qdd", &q->f[3] },
+		};
+
+		box_build(i ? &after : &box, e, 4, 0);
+	}
+	v.p = box.p;
+	v.n = box.len;
+	build_arc(&arc, &how, &v, 1);
+	shown_write("a.arc", &arc);
+	t = shown_open("a.arc", true);
+	assert_string_equal(shown_list(t, "x/a.00001000"), "m.qda/");
+	assert_true(wholes_are(t, &was, "x/a.00001000/m.qda"));
+	assert_int_equal(save_key(t, "x/a.00001000/m.qda", "stamp", 9, NULL), 0);
+	assert_true(wholes_are(t, &now, "x/a.00001000/m.qda"));
+	tree_close(t);
+	t = shown_open("", false);
+	assert_true(wholes_are(t, &now, "a.arc/x/a.00001000/m.qda"));
+	tree_close(t);
+	buf_free(&arc);
+	buf_free(&box);
+	buf_free(&after);
+	quad_free(&was);
+	quad_free(&now);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, shown_make, shown_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_files_at_once), TEST(one_of_them), TEST(sizes), TEST(changed_by_others),
+		TEST(beside_a_lone_file), TEST(in_box), TEST(plain_entries), TEST(in_bag), TEST(in_packed_box),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
