@@ -9,10 +9,9 @@
 
 #include <cmocka.h>
 
-#include "member.h"
+#include "folder.h"
 #include "quad.h"
 #include "shown.h"
-#include "unit.h"
 
 #define ON_TOP "header.yaml meshes/ model.glb raw/"
 #define IN_RAW "whole.qda whole.qdb whole.qdc whole.qdd header.bin table.bin part-0/ part-1/"
@@ -246,6 +245,94 @@ static void no_files(void **state)
 	quad_free(&q);
 }
 
+/* ---- renaming ---- */
+
+static int move(struct tree *t, const char *name, const char *to, unsigned flags)
+{
+	struct host *root = t->folder->hosts.root;
+
+	return folder_rename(t, root, name, root, to, flags);
+}
+
+static void renaming(void **state)
+{
+	struct quad_files q;
+	struct node node, now;
+	struct host *deep;
+	struct tree *t;
+	int rc;
+
+	(void)state;
+	quad_build(&q, 2, 7, QUAD_ALL);
+	write_quad(&q, "m");
+	assert_int_equal(rename(shown_at("m.qdc"), shown_at("m.QDc")), 0);
+	shown_write("deep/file", &q.f[3]);
+	t = shown_open("", true);
+	assert_model(t, "m.qda", &q);
+	assert_int_equal(shown_enter(t, "m.qda/raw/whole.qdb", &node), 0);
+	tree_leave(t);
+
+	assert_int_equal(move(t, "m.qda", "n.qda", 0), 0);
+	assert_model(t, "n.qda", &q);
+	assert_int_equal(access(shown_at("n.QDc"), F_OK), 0);
+	assert_int_equal(access(shown_at("m.qdb"), F_OK), -1);
+	assert_false(is_there(t, "m.qda"));
+	assert_false(is_there(t, "n.qdb"));
+	assert_int_equal(shown_enter(t, "n.qda/raw/whole.qdb", &now), 0);
+	tree_leave(t);
+	assert_ptr_equal(now.unit, node.unit); /* and what was known of it */
+	assert_int_equal(now.local, node.local);
+
+	/* Into another folder. */
+	assert_int_equal(shown_enter(t, "deep", &node), 0);
+	tree_leave(t);
+	deep = node.host;
+	rc = folder_rename(t, t->folder->hosts.root, "n.qda", deep, "n.QDA", 0);
+	assert_int_equal(rc, 0);
+	assert_model(t, "deep/n.QDA", &q);
+	rc = folder_rename(t, deep, "n.QDA", t->folder->hosts.root, "m.qda", 0);
+	assert_int_equal(rc, 0);
+	node_put(t, node);
+	assert_model(t, "m.qda", &q);
+
+	/* What has no such extension is no model; back it is one again. */
+	assert_int_equal(move(t, "m.qda", "m.bak", 0), 0);
+	assert_true(shown_is(t, "m.bak", q.f[0].p, q.f[0].len));
+	assert_true(is_there(t, "m.qdb"));
+	assert_int_equal(move(t, "m.bak", "m.qda", 0), 0);
+	assert_model(t, "m.qda", &q);
+	tree_close(t);
+	quad_free(&q);
+}
+
+static void renaming_onto(void **state)
+{
+	struct quad_files q, other;
+	struct tree *t;
+
+	(void)state;
+	quad_build(&q, 2, 7, QUAD_ALL);
+	quad_build(&other, 2, 9, QDA | QDB);
+	write_quad(&q, "m");
+	write_quad(&other, "o");
+	shown_write("p.QDD", &q.f[3]);         /* would be another member */
+	shown_write("x.qdb", &q.f[1]);
+	t = shown_open("", true);
+	assert_model(t, "m.qda", &q);
+	assert_int_equal(move(t, "m.qda", "o.qda", 0), -ENOTEMPTY);
+	assert_int_equal(move(t, "m.qda", "o.qda", RENAME_NOREPLACE), -EEXIST);
+	assert_int_equal(move(t, "m.qda", "o.qda", RENAME_EXCHANGE), -EINVAL);
+	assert_int_equal(move(t, "o.qda", "p.qda", 0), -EEXIST);
+	assert_int_equal(move(t, "m.qda", "x.qda", 0), -EEXIST);
+	assert_int_equal(move(t, "m.qda", "m.qda", 0), 0);
+	assert_int_equal(move(t, "m.qda", "m.QDA", RENAME_NOREPLACE), 0);
+	assert_model(t, "m.QDA", &q);
+	assert_string_equal(shown_list(t, "o.qda/raw"), "whole.qda whole.qdb header.bin table.bin part-0/ part-1/");
+	tree_close(t);
+	quad_free(&q);
+	quad_free(&other);
+}
+
 /* ---- a lone file ---- */
 
 static void lone(void **state)
@@ -385,7 +472,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spellings), TEST(in_folder), TEST(any_case), TEST(others_change), TEST(table_errors),
-		TEST(no_files), TEST(lone), TEST(in_box), TEST(in_bag), TEST(many_parts),
+		TEST(no_files), TEST(renaming), TEST(renaming_onto),
+		TEST(lone), TEST(in_box), TEST(in_bag), TEST(many_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
