@@ -60,7 +60,7 @@ static void note_refused(struct count *c, struct cmd_place *dir, const char *nam
 
 	if (fd < 0)
 		return;
-	kinds_look(&f->kinds, &(struct in_dir){ &f->hosts, dir->node.host, fd }, name, st, &why, &other);
+	kinds_look(&f->kinds, &(struct in_dir){ &f->hosts, dir->node.host, fd, NULL }, name, st, &why, &other);
 	host_dir_done(&f->hosts, fd);
 	add_line(&c->refused, dir, name, &why);
 	add_line(&c->plain, dir, name, &other);

@@ -106,18 +106,23 @@ static void log_refused(struct tree *t, struct host *dir, const char *name, cons
 	buf_free(&path);
 }
 
-const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
-				   const struct stat *st)
+const struct format *folder_format_in(struct tree *t, const struct in_dir *in, const char *name, const struct stat *st)
 {
 	struct err refused = { 0 };
 	const struct format *f;
 
-	if (host_is_written(&t->folder->hosts, dir, name))
+	if (host_is_written(in->hosts, in->dir, name))
 		return NULL;
-	f = kinds_find(&t->folder->kinds, &(struct in_dir){ &t->folder->hosts, dir, dirfd }, name, st, &refused);
+	f = kinds_find(&t->folder->kinds, in, name, st, &refused);
 	if (refused.code && !t->silent)
-		log_refused(t, dir, name, &refused);
+		log_refused(t, in->dir, name, &refused);
 	return f;
+}
+
+const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
+				   const struct stat *st)
+{
+	return folder_format_in(t, &(struct in_dir){ &t->folder->hosts, dir, dirfd, NULL }, name, st);
 }
 
 static int look(struct tree *t, struct host *dir, int dirfd, const char *name, struct found *out)

@@ -56,14 +56,15 @@ int folder_node(struct tree *t, struct host *dir, const char *name, const struct
 /* Both, for who does not mind to read inside the tree. */
 int folder_lookup(struct tree *t, struct host *dir, const char *name, struct node *out);
 bool folder_hides(const char *name);
-/* folder_member.c: whether a name is that of a member of a model that is a directory: then it is not shown. Those that
+/* folder_hide.c: whether a name is that of a member of a model that is a directory: then it is not shown. Those that
  * look from outside the tree ask; what looks for itself does not. */
 bool folder_has_member(struct tree *t, struct host *dir, const char *name);
-/* The same, of a regular file. */
-bool folder_is_member(struct tree *t, struct host *dir, int dirfd, const char *name);
+/* All such names of a directory; none on an error. */
+int folder_hidden(struct tree *t, struct host *dir, int dirfd, struct nameset *hidden);
 /* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. */
 const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
 				   const struct stat *st);
+const struct format *folder_format_in(struct tree *t, const struct in_dir *in, const char *name, const struct stat *st);
 
 /* Renames, and what was known by one name is known by the other. Outside the tree. flags: renameat2()'s. While a
  * commit is under way files keep their names, and what is known of them. */

@@ -13,13 +13,14 @@
 
 #define BATCH ((size_t)128 << 10)              /* bytes of names that are had at once */
 #define SHARED_LOOKS 500u                      /* a thread costs as much as some hundred files */
-#define NOT_SHOWN 0xffu                        /* as the type of an entry: that is a member of a model */
 
 struct folder_dir {
 	struct tree *t;
 	struct host_open *open;                /* holds the directory and its descriptor; NULL: another mount's */
 	struct host *dir;                      /* held */
 	pthread_mutex_t lock;                  /* of all below */
+	struct nameset hidden;                 /* members of models, once one of their names has been met */
+	bool knows_hidden;
 	uint64_t at;                           /* the position of the batch, and of what is behind it: */
 	uint64_t next;
 	size_t n;                              /* bytes of names */
@@ -57,6 +58,7 @@ void folder_dir_close(struct folder_dir *d)
 	if (d->open)
 		host_open_end(h, d->open);
 	host_put(h, d->dir, 1);
+	nameset_free(&d->hidden);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }
@@ -94,8 +96,6 @@ static void look_at(struct folder_dir *d, struct dirent64 *e)
 	if (S_ISREG(found.st.st_mode))
 		found.format = folder_format(d->t, d->dir, d->open->fd, e->d_name, &found.st);
 	e->d_type = (unsigned char)type_of(&found);
-	if (S_ISREG(found.st.st_mode) && folder_is_member(d->t, d->dir, d->open->fd, e->d_name))
-		e->d_type = NOT_SHOWN;
 }
 
 static void *look_at_some(void *arg)
@@ -178,6 +178,18 @@ static bool find(struct folder_dir *d, uint64_t from, size_t *at)
 	return false;
 }
 
+/* Few directories have models of several files: then each name would cost more than it says. */
+static bool is_hidden(struct folder_dir *d, const char *name)
+{
+	if (!member_may_be(name))
+		return folder_hides(name);
+	if (!d->knows_hidden) {
+		nameset_free(&d->hidden);
+		d->knows_hidden = !folder_hidden(d->t, d->dir, d->open->fd, &d->hidden);
+	}
+	return nameset_has(&d->hidden, name);
+}
+
 static int list(struct folder_dir *d, uint64_t from,
 		int (*fn)(void *ctx, const char *name, uint64_t ino, unsigned type, uint64_t next), void *ctx)
 {
@@ -186,6 +198,7 @@ static int list(struct folder_dir *d, uint64_t from,
 
 	/* The start is asked for by who wants to see what is there now. */
 	if (!from || !find(d, from, &at)) {
+		d->knows_hidden &= from > 0;
 		rc = fill(d, from);
 		at = 0;
 	}
@@ -193,7 +206,7 @@ static int list(struct folder_dir *d, uint64_t from,
 		for (; at < d->n && !rc; at += entry_at(d, at)->d_reclen) {
 			const struct dirent64 *e = entry_at(d, at);
 
-			if (e->d_type != NOT_SHOWN && !folder_hides(e->d_name))
+			if (!is_hidden(d, e->d_name))
 				rc = fn(ctx, e->d_name, e->d_ino, e->d_type, (uint64_t)e->d_off);
 		}
 		rc = rc ? rc : fill(d, d->next);

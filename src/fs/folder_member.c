@@ -1,7 +1,6 @@
-/* Members of models of a folder: files beside the model, which are not shown while they are its members. Which they are
- * is remembered with the time of their directory: as long as that stays, no name in it comes or goes. */
+/* Members of models of a folder: files beside the model. Which they are is remembered with the time of their directory:
+ * as long as that stays, no name in it comes or goes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,39 +11,6 @@ struct kin {
 	_Atomic uint64_t dir;                  /* stamp of the directory; 0: it may change again without telling */
 	unsigned file[MEMBERS_MOST];           /* NO_FILE: there is none */
 };
-
-/* ---- who hides what ---- */
-
-struct hiding { struct tree *t; const struct in_dir *in; const char *name; };
-
-static int is_owner(void *ctx, const struct membership *m)
-{
-	const struct hiding *h = ctx;
-	struct beside member;
-	struct stat st;
-
-	return !fstatat(h->in->fd, m->owner, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-	       !folder_hides(m->owner) && folder_format(h->t, h->in->dir, h->in->fd, m->owner, &st) == m->f &&
-	       kinds_member(h->in, m->owner, m->f->members[m->k].ext, &member) && !strcmp(member.name, h->name);
-}
-
-bool folder_is_member(struct tree *t, struct host *dir, int dirfd, const char *name)
-{
-	struct in_dir in = { &t->folder->hosts, dir, dirfd };
-	struct hiding h = { t, &in, name };
-
-	return member_of(name, is_owner, &h);
-}
-
-bool folder_has_member(struct tree *t, struct host *dir, const char *name)
-{
-	int fd = member_may_be(name) && dir->type == S_IFDIR ? host_dir(&t->folder->hosts, dir) : -1;
-	bool is = fd >= 0 && folder_is_member(t, dir, fd, name);
-
-	if (fd >= 0)
-		host_dir_done(&t->folder->hosts, fd);
-	return is;
-}
 
 /* ---- which they are ---- */
 
@@ -80,10 +46,12 @@ static int find(struct tree *t, const struct in_dir *in, const struct tree_file 
 /* With `opening` held. */
 static int make(struct tree *t, struct tree_file *f, struct kin **out)
 {
-	struct in_dir in = { &t->folder->hosts, f->spot->dir, host_dir(&t->folder->hosts, f->spot->dir) };
-	struct kin *kin = in.fd < 0 ? NULL : malloc(sizeof *kin);
-	int rc = in.fd < 0 ? in.fd : kin ? find(t, &in, f, kin) : -ENOMEM;
+	struct in_dir in = { .hosts = &t->folder->hosts, .dir = f->spot->dir };
+	struct kin *kin = malloc(sizeof *kin);
+	int rc;
 
+	in.fd = host_dir(in.hosts, in.dir);
+	rc = !kin ? -ENOMEM : in.fd < 0 ? in.fd : find(t, &in, f, kin);
 	host_dir_done(&t->folder->hosts, in.fd);
 	if (rc) {
 		free(kin);
@@ -124,11 +92,14 @@ void folder_forget_members(struct tree_file *f)
 
 static bool others_now(struct tree *t, const struct tree_file *f, struct kin *kin)
 {
-	struct in_dir in = { &t->folder->hosts, f->spot->dir, host_dir(&t->folder->hosts, f->spot->dir) };
+	struct in_dir in = { .hosts = &t->folder->hosts, .dir = f->spot->dir };
 	const struct format *format = unit_at(t, f->unit)->format;
-	uint64_t now = in.fd < 0 ? 0 : dir_stamp(in.fd);
-	bool others = in.fd < 0;
+	uint64_t now;
+	bool others;
 
+	in.fd = host_dir(in.hosts, in.dir);
+	now = in.fd < 0 ? 0 : dir_stamp(in.fd);
+	others = in.fd < 0;
 	if (in.fd >= 0 && (!now || now != atomic_load(&kin->dir))) {
 		for (unsigned k = 0; k < format->nmembers && !others; k++) {
 			struct beside member;

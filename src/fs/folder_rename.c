@@ -84,7 +84,7 @@ static int add_member(struct renaming *r, const char *name)
 static int plan_members(struct renaming *r, const struct format *f)
 {
 	struct hosts *h = &r->t->folder->hosts;
-	struct in_dir in = { h, r->dir, r->from }, into = { h, r->to_dir, r->into };
+	struct in_dir in = { h, r->dir, r->from, NULL }, into = { h, r->to_dir, r->into, NULL };
 	struct beside found;
 	int rc = 0;
 

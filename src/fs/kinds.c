@@ -172,7 +172,8 @@ static int is_there(void *ctx, const char *name)
 	const struct seeking *s = ctx;
 	int fd;
 
-	if (fstatat(s->in->fd, name, &s->out->st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s->out->st.st_mode))
+	if (s->in->names ? !nameset_has(s->in->names, name) :
+			   fstatat(s->in->fd, name, &s->out->st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s->out->st.st_mode))
 		return 0;
 	fd = host_look(s->in->fd, name, &s->out->st);
 	if (fd < 0)

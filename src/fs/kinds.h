@@ -10,6 +10,7 @@
 
 #include "host.h"
 #include "member.h"
+#include "nameset.h"
 
 struct kinds {
 	pthread_mutex_t lock;
@@ -21,8 +22,8 @@ struct kinds {
 void kinds_init(struct kinds *k);
 void kinds_free(struct kinds *k);
 
-/* A directory that is looked into; fd: O_PATH will do. */
-struct in_dir { struct hosts *hosts; struct host *dir; int fd; };
+/* A directory that is looked into; fd: O_PATH will do. names: those it has, or NULL. */
+struct in_dir { struct hosts *hosts; struct host *dir; int fd; const struct nameset *names; };
 
 /* The format that opens the regular file `name` of a directory, whose stat was st; NULL: none, it is a plain file, as is
  * one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that is
