@@ -195,11 +195,11 @@ static void unlock(struct set *s)
 static int open_source(struct set *s, const char *path, struct source **out, struct err *e)
 {
 	struct archive *a = open_one(of(s), path);
-	int fd, rc = check_path(of(s), path, e);
 	struct stat st;
+	int fd;
 
-	if (rc)
-		return rc;
+	if (check_path(of(s), path, e))
+		return -ENOENT;                /* then the journal does not fit */
 	if (a)
 		return src_file(a->path, out, e);
 	fd = openat(s->place.dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
