@@ -39,7 +39,7 @@ bool folder_has_member(struct tree *t, struct host *dir, const char *name)
 	struct hiding h = { t, &in, name };
 	bool is;
 
-	if (!member_may_be(name) || dir->type != S_IFDIR)
+	if (!member_may_be(name) || dir->type != S_IFDIR || host_was_written(in.hosts, dir, name))
 		return false;
 	in.fd = host_dir(in.hosts, dir);
 	is = in.fd >= 0 && member_of(name, is_owner, &h);

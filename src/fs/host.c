@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "beneath.h"
 
 #define KEPT_MOST 32u                          /* descriptors of what has no name any more */
 #define TABLE_FIRST 64u
+#define MOMENT 2000                            /* milliseconds */
 #define DEEPEST (16u * PATH_MAX)               /* programs that go down by steps get deeper than any path they give */
 
 /* ---- tables; with the lock held, as all that follows unless it says otherwise ---- */
@@ -642,12 +644,25 @@ int host_open_begin(struct hosts *h, struct host *host, int fd, bool writing, st
 	return 0;
 }
 
+static int64_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
 void host_open_write(struct hosts *h, struct host_open *o, bool writing)
 {
+	bool was;
+
 	pthread_mutex_lock(&h->lock);
-	if (o->writing != writing)
+	was = o->writing;
+	if (was != writing)
 		o->host->writers += writing ? 1u : -1u;
 	o->writing = writing;
+	if (was && !writing)
+		o->host->written = clock_now();
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -755,6 +770,18 @@ void spot_move_host(struct spot *from, struct spot *to, bool swap)
 		attach(to, host);
 	if (other && swap)
 		attach(from, other);
+}
+
+bool host_was_written(struct hosts *h, struct host *dir, const char *name)
+{
+	struct spot *s;
+	bool was;
+
+	pthread_mutex_lock(&h->lock);
+	s = spot_find(h, dir, name);
+	was = s && s->host && s->host->written && clock_now() - s->host->written < MOMENT;
+	pthread_mutex_unlock(&h->lock);
+	return was;
 }
 
 bool host_is_written(struct hosts *h, struct host *dir, const char *name)

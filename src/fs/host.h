@@ -46,6 +46,7 @@ struct host {
 	ino_t ino;
 	mode_t type;                           /* S_IFMT */
 	unsigned writers;                      /* of `open`, those that are writing */
+	int64_t written;                       /* when the last was through: milliseconds of the clock that only runs; or 0 */
 	struct spot *spots;                    /* its names, the one seen last first */
 	struct host_open *open;
 	int kept;                              /* O_PATH, of one that lost its last name while nobody had it open; -1 */
@@ -118,5 +119,7 @@ int spot_path(struct hosts *h, const struct spot *s, struct buf *out);
 struct host *host_parent(struct hosts *h, struct host *host);
 /* Whether its bytes are being written: then it stays a file whatever they are. */
 bool host_is_written(struct hosts *h, struct host *dir, const char *name);
+/* Whether that was so a moment ago: then programs go on to set its times and mode, by its name. */
+bool host_was_written(struct hosts *h, struct host *dir, const char *name);
 
 #endif
