@@ -431,13 +431,16 @@ int folder_unit_open(struct tree *t, const struct unit *u)
 
 bool folder_file_changed(struct tree *t, struct tree_file *f)
 {
+	struct hosts *h = &t->folder->hosts;
+	int dirfd = host_dir(h, f->spot->dir), rc;
 	struct stat st;
 	struct seen now;
-	int fd = look_at_file(t, f, &st);
 
-	if (fd < 0)
+	/* What another mount hides is on another device. */
+	rc = dirfd < 0 ? -1 : fstatat(dirfd, f->spot->name, &st, AT_SYMLINK_NOFOLLOW);
+	host_dir_done(h, dirfd);
+	if (rc)
 		return true;
-	close(fd);
 	see(&now, &st);
 	if (!same_seen(&now, &f->seen))
 		return true;

@@ -27,10 +27,13 @@ struct hiding { struct tree *t; const struct in_dir *in; const char *name; };
 static int is_owner(void *ctx, const struct membership *m)
 {
 	const struct hiding *h = ctx;
-	struct beside member;
+	struct beside member[MEMBERS_MOST];
+	bool there[MEMBERS_MOST];
 
-	return format_at(h->t, h->in, m->owner) == m->f &&
-	       kinds_member(h->in, m->owner, m->f->members[m->k].ext, &member) && !strcmp(member.name, h->name);
+	if (format_at(h->t, h->in, m->owner) != m->f)
+		return false;
+	kinds_members(&h->t->folder->kinds, h->in, m->owner, m->f, member, there);
+	return there[m->k] && !strcmp(member[m->k].name, h->name);
 }
 
 bool folder_has_member(struct tree *t, struct host *dir, const char *name)
@@ -82,12 +85,14 @@ static void read_names(int dirfd, struct names *n)
 static bool add_members(struct tree *t, const struct in_dir *in, const char *owner, struct nameset *hidden)
 {
 	const struct format *f = format_at(t, in, owner);
-	struct beside member;
-	bool ok = true;
+	struct beside member[MEMBERS_MOST];
+	bool there[MEMBERS_MOST], ok = true;
 
-	for (unsigned k = 0; f && k < f->nmembers && ok; k++)
-		if (kinds_member(in, owner, f->members[k].ext, &member))
-			ok = nameset_add(hidden, member.name);
+	if (!f)
+		return true;
+	kinds_members(&t->folder->kinds, in, owner, f, member, there);
+	for (unsigned k = 0; k < f->nmembers && ok; k++)
+		ok = !there[k] || nameset_add(hidden, member[k].name);
 	return ok;
 }
 

@@ -14,21 +14,12 @@ struct kin {
 
 /* ---- which they are ---- */
 
-static uint64_t dir_stamp(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || is_young(&st))
-		return 0;
-	return ((uint64_t)ns_of(&st.st_ctim) ^ (uint64_t)st.st_ino << 32) | 1;
-}
-
 static int find(struct tree *t, const struct in_dir *in, const struct tree_file *f, struct kin *kin)
 {
 	const struct format *format = unit_at(t, f->unit)->format;
 	int rc = 0;
 
-	atomic_init(&kin->dir, dir_stamp(in->fd));
+	atomic_init(&kin->dir, kinds_dir_stamp(in->fd));
 	for (unsigned k = 0; k < MEMBERS_MOST; k++)
 		kin->file[k] = NO_FILE;
 	for (unsigned k = 0; k < format->nmembers && !rc && member_owner(format, f->spot->name); k++) {
@@ -98,7 +89,7 @@ static bool others_now(struct tree *t, const struct tree_file *f, struct kin *ki
 	bool others;
 
 	in.fd = host_dir(in.hosts, in.dir);
-	now = in.fd < 0 ? 0 : dir_stamp(in.fd);
+	now = in.fd < 0 ? 0 : kinds_dir_stamp(in.fd);
 	others = in.fd < 0;
 	if (in.fd >= 0 && (!now || now != atomic_load(&kin->dir))) {
 		for (unsigned k = 0; k < format->nmembers && !others; k++) {

@@ -66,6 +66,7 @@ void kinds_init(struct kinds *k)
 void kinds_free(struct kinds *k)
 {
 	free(k->v);
+	free(k->spelt);
 	pthread_mutex_destroy(&k->lock);
 }
 
@@ -164,12 +165,12 @@ static void remember(struct kinds *k, uint64_t hash, const struct format *f)
 
 /* ---- members ---- */
 
-struct seeking { const struct in_dir *in; struct beside *out; };
+struct seeking { const struct in_dir *in; struct beside *out; bool busy; };    /* busy: one is being written */
 
 /* A name that is not there is the usual answer, so that is asked for in the cheapest way. */
 static int is_there(void *ctx, const char *name)
 {
-	const struct seeking *s = ctx;
+	struct seeking *s = ctx;
 	int fd;
 
 	if (s->in->names ? !nameset_has(s->in->names, name) :
@@ -179,18 +180,106 @@ static int is_there(void *ctx, const char *name)
 	if (fd < 0)
 		return 0;
 	close(fd);
-	if (!S_ISREG(s->out->st.st_mode) || host_is_written(s->in->hosts, s->in->dir, name))
+	if (!S_ISREG(s->out->st.st_mode))
 		return 0;
+	if (host_is_written(s->in->hosts, s->in->dir, name)) {
+		s->busy = true;
+		return 0;
+	}
 	strcpy(s->out->name, name);
 	return 1;
 }
 
 bool kinds_member(const struct in_dir *in, const char *owner, const char *ext, struct beside *out)
 {
-	struct seeking s = { in, out };
+	struct seeking s = { in, out, false };
 
 	return member_spell(owner, ext, is_there, &s);
 }
+
+/* ---- how members are spelt ---- */
+
+/* Which names a file's members have, in a directory that is as it was: so nobody has to try all spellings each time. */
+struct spelt { uint64_t key, dir; uint8_t letters[MEMBERS_MOST]; };    /* bit by bit: it is a small one */
+#define SPELT_MOST 4096u
+#define SPELT_NONE 0xffu
+#define SPELT_MANY 0xfeu
+
+_Static_assert(MEMBER_EXT_MOST < 8, "a spelling fits in a byte");
+
+uint64_t kinds_dir_stamp(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || is_young(&st))
+		return 0;
+	return ((uint64_t)ns_of(&st.st_ctim) ^ (uint64_t)st.st_ino << 32 ^ (uint64_t)st.st_dev << 20) | 1;
+}
+
+static uint64_t spelt_key(const struct kinds *k, const char *owner, const struct format *f)
+{
+	uint64_t h = add(k->seed, (uintptr_t)f);
+
+	for (; *owner; owner++)
+		h = (h ^ (uint8_t)*owner) * 0x100000001b3u;
+	return add(h, k->seed) | 1;
+}
+
+static bool recall_spelt(struct kinds *k, struct spelt *s)
+{
+	bool known;
+
+	pthread_mutex_lock(&k->lock);
+	known = k->spelt && k->spelt[s->key >> 8 & (SPELT_MOST - 1)].key == s->key &&
+		k->spelt[s->key >> 8 & (SPELT_MOST - 1)].dir == s->dir;
+	if (known)
+		*s = k->spelt[s->key >> 8 & (SPELT_MOST - 1)];
+	pthread_mutex_unlock(&k->lock);
+	return known;
+}
+
+static void remember_spelt(struct kinds *k, const struct spelt *s)
+{
+	pthread_mutex_lock(&k->lock);
+	if (!k->spelt)
+		k->spelt = calloc(SPELT_MOST, sizeof *k->spelt);
+	if (k->spelt)
+		k->spelt[s->key >> 8 & (SPELT_MOST - 1)] = *s;
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* letters SPELT_MANY: by any spelling. */
+static bool find_spelt(const struct in_dir *in, const char *owner, const char *ext, unsigned letters, struct beside *out,
+		       bool *busy)
+{
+	struct seeking s = { in, out, false };
+	bool there = letters == SPELT_MANY ? member_spell(owner, ext, is_there, &s) :
+		     letters != SPELT_NONE && member_spell_one(owner, ext, letters, is_there, &s);
+
+	*busy |= s.busy;
+	return there;
+}
+
+void kinds_members(struct kinds *k, const struct in_dir *in, const char *owner, const struct format *f,
+		   struct beside member[MEMBERS_MOST], bool there[MEMBERS_MOST])
+{
+	struct spelt s = { .dir = in->names ? 0 : kinds_dir_stamp(in->fd), .key = spelt_key(k, owner, f) };
+	bool known = s.dir && recall_spelt(k, &s), busy = false;
+
+	for (unsigned i = 0; i < f->nmembers; i++) {
+		const char *ext = f->members[i].ext;
+
+		there[i] = known && find_spelt(in, owner, ext, s.letters[i], &member[i], &busy);
+		if (!known || (!there[i] && s.letters[i] != SPELT_NONE))
+			there[i] = member_owner(f, owner) &&
+				   find_spelt(in, owner, ext, SPELT_MANY, &member[i], &busy);
+		s.letters[i] = there[i] ? (uint8_t)member_spelling(member[i].name) : SPELT_NONE;
+	}
+	if (s.dir && !known && !busy)
+		remember_spelt(k, &s);
+}
+
+/* ---- models ---- */
 
 /* A file of a format with members, as those are just now. */
 struct model {
@@ -220,13 +309,13 @@ static struct source *open_member(const struct surroundings *s, unsigned k, stru
 	return src_fd(fd, &src, e) ? NULL : src;
 }
 
-static void find_members(struct model *m, const struct in_dir *in, const char *name, const struct format *f)
+static void find_members(struct kinds *k, struct model *m, const struct in_dir *in, const char *name,
+			 const struct format *f)
 {
 	m->around = (struct surroundings){ .member = open_member };
 	m->in = in;
 	m->unsure = false;
-	for (unsigned k = 0; k < f->nmembers; k++)
-		m->there[k] = member_owner(f, name) && kinds_member(in, name, f->members[k].ext, &m->member[k]);
+	kinds_members(k, in, name, f, m->member, m->there);
 }
 
 /* What is remembered of a file with members is remembered of it with these. */
@@ -295,7 +384,7 @@ static const struct format *look(struct kinds *k, const struct in_dir *in, int f
 	if (!rc && f && f->nmembers) {
 		if (!unsure)
 			remember(k, hash, f);
-		find_members(&m, in, name, f);
+		find_members(k, &m, in, name, f);
 		rc = judge(&f, &src, &m.around, refused);
 		hash = model_hash(k, &m, of, hash);
 		unsure |= m.unsure;
@@ -347,7 +436,7 @@ const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const 
 	if (recall(k, hash, &f)) {
 		if (!f || !f->nmembers)
 			return f;
-		find_members(&m, in, name, f);
+		find_members(k, &m, in, name, f);
 		if (recall(k, model_hash(k, &m, f, hash), &judged))
 			return judged;
 	}

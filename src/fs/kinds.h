@@ -17,6 +17,7 @@ struct kinds {
 	uint64_t *v;                           /* open addressing; the low bits are the kind */
 	size_t n, size;
 	uint64_t seed;
+	struct spelt *spelt;                   /* SPELT_MOST names of members, by hash; NULL: none yet */
 };
 
 void kinds_init(struct kinds *k);
@@ -38,6 +39,11 @@ const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const 
 struct beside { char name[MEMBER_NAME_MAX]; struct stat st; };
 /* The file that `owner` has for a member of that extension. One that is being written is none yet. */
 bool kinds_member(const struct in_dir *in, const char *owner, const char *ext, struct beside *out);
+/* All members that `owner` has as a file of that format; there: which of them are found. */
+void kinds_members(struct kinds *k, const struct in_dir *in, const char *owner, const struct format *f,
+		   struct beside member[MEMBERS_MOST], bool there[MEMBERS_MOST]);
+/* Of a directory: as long as it is the same, no name in it comes or goes; 0: it may change again without telling. */
+uint64_t kinds_dir_stamp(int fd);
 /* What a look at a file saw. */
 struct seen {
 	dev_t dev;

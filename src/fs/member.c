@@ -25,7 +25,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Spelling i of ext: the first letter is the highest bit, and capitals come before small letters. */
+/* Spelling i of ext: the first of its `letters` letters is the highest bit; capitals come before small ones. */
 static void spell(char *to, const char *ext, unsigned i, unsigned letters)
 {
 	for (; *ext; ext++, to++) {
@@ -36,24 +36,60 @@ static void spell(char *to, const char *ext, unsigned i, unsigned letters)
 	*to = 0;
 }
 
-int member_spell(const char *owner, const char *ext, int (*fn)(void *ctx, const char *name), void *ctx)
+static unsigned count_letters(const char *ext)
+{
+	unsigned n = 0;
+
+	for (; *ext; ext++)
+		n += is_letter(*ext);
+	return n;
+}
+
+/* The name with room for the extension behind its dot; the length up to there, 0: it has none. */
+static size_t base_of(const char *owner, const char *ext, char name[MEMBER_NAME_MAX])
 {
 	const char *own = ext_of(owner);
-	char name[MEMBER_NAME_MAX];
 	size_t base = own ? (size_t)(own - owner) : 0;
-	unsigned letters = 0;
+
+	if (!own || base + strlen(ext) >= MEMBER_NAME_MAX || strlen(ext) > MEMBER_EXT_MOST)
+		return 0;
+	memcpy(name, owner, base);
+	return base;
+}
+
+int member_spell(const char *owner, const char *ext, int (*fn)(void *ctx, const char *name), void *ctx)
+{
+	char name[MEMBER_NAME_MAX];
+	size_t base = base_of(owner, ext, name);
+	unsigned letters = count_letters(ext);
 	int rc = 0;
 
-	if (!own || base + strlen(ext) >= sizeof name || strlen(ext) > MEMBER_EXT_MOST)
-		return 0;
-	for (const char *p = ext; *p; p++)
-		letters += is_letter(*p);
-	memcpy(name, owner, base);
-	for (unsigned i = 0; i < 1u << letters && !rc; i++) {
+	for (unsigned i = 0; i < 1u << letters && base && !rc; i++) {
 		spell(name + base, ext, i, letters);
 		rc = strcmp(name, owner) ? fn(ctx, name) : 0;
 	}
 	return rc;
+}
+
+int member_spell_one(const char *owner, const char *ext, unsigned letters, int (*fn)(void *ctx, const char *name),
+		     void *ctx)
+{
+	char name[MEMBER_NAME_MAX];
+	size_t base = base_of(owner, ext, name);
+
+	if (base)
+		spell(name + base, ext, letters, count_letters(ext));
+	return base ? fn(ctx, name) : 0;
+}
+
+unsigned member_spelling(const char *name)
+{
+	unsigned letters = 0;
+
+	for (const char *p = ext_of(name); p && *p; p++)
+		if (is_letter(*p))
+			letters = letters << 1 | (*p & 0x20 ? 1 : 0);
+	return letters;
 }
 
 /* ---- owners ---- */

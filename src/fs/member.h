@@ -13,6 +13,11 @@ bool member_owner(const struct format *f, const char *name);
  * until it returns other than 0; that comes back. */
 int member_spell(const char *owner, const char *ext, int (*fn)(void *ctx, const char *name), void *ctx);
 
+/* The same of one spelling, by the number that member_spelling() gives for a name. */
+int member_spell_one(const char *owner, const char *ext, unsigned letters, int (*fn)(void *ctx, const char *name),
+		     void *ctx);
+unsigned member_spelling(const char *name);
+
 /* What a file may be a member of: the k-th of an entry `owner` of format f. */
 struct membership { const struct format *f; unsigned k; const char *owner; };
 /* Calls fn for all that the file `name` may be a member of until it returns other than 0; that comes back. */
