@@ -393,16 +393,17 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 	};
 	a->s.fd = -1;
 	reading_init(&a->reading, &beside, a);
-	if (opt->with)
-		archive_join(a, archive_first(opt->with));
+	a->with = opt->with ? archive_first(opt->with) : NULL;
 	rc = locate(a, path, e);
 	if (!rc)
 		rc = attach(a, e);
-	if (rc)
+	if (rc) {
 		archive_close(a);
-	else
-		*out = a;
-	return rc;
+		return rc;
+	}
+	archive_join(a);
+	*out = a;
+	return 0;
 }
 
 void archive_close(struct archive *a)

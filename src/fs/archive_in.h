@@ -29,7 +29,7 @@ struct archive {
 
 extern const struct set_ops archive_set_ops;
 
-void archive_join(struct archive *a, struct archive *with);
+void archive_join(struct archive *a);          /* what it belongs to, if anything */
 void archive_part(struct archive *a);          /* from all that it is together with */
 /* How journals call it: the one whose journals they are has no name. */
 const char *archive_subject(const struct archive *a);

@@ -16,11 +16,12 @@ static struct archive *of(struct set *s)
 
 /* ---- what is together ---- */
 
-void archive_join(struct archive *a, struct archive *with)
+void archive_join(struct archive *a)
 {
-	a->with = with;
-	a->next = atomic_load(&with->parts);
-	atomic_store(&with->parts, a);
+	if (!a->with)
+		return;
+	a->next = atomic_load(&a->with->parts);
+	atomic_store(&a->with->parts, a);
 }
 
 void archive_part(struct archive *a)

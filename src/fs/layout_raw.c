@@ -118,7 +118,7 @@ static int add_chunk(struct making *m, const struct chunk *c)
 	if (!rc && inside)
 		p->v[p->n - 1].folder = p->nfolders;
 	else if (!rc)
-		leaves_add_sized(m->l, LEAF_DIR_RAW, LEAF_PIECE, 0, p->n - 1, c->size);
+		leaves_add(m->l, LEAF_DIR_RAW, LEAF_PIECE, 0, p->n - 1, 0);
 	return rc;
 }
 
@@ -131,7 +131,7 @@ static int add_gap(void *ctx, uint64_t at, uint64_t size)
 	snprintf(name, sizeof name, "gap-%08" PRIx64, at);
 	rc = new_piece(m, at, size, 0, name);
 	if (!rc)
-		leaves_add_sized(m->l, LEAF_DIR_RAW, LEAF_PIECE, 0, m->p->n - 1, size);
+		leaves_add(m->l, LEAF_DIR_RAW, LEAF_PIECE, 0, m->p->n - 1, 0);
 	return rc;
 }
 
@@ -146,7 +146,7 @@ static void add_inside(struct making *m)
 			continue;
 		if (p->v[i].folder != folder)
 			m->l->v[p->folder[folder++]].index = m->l->n;
-		leaves_add_sized(m->l, LEAF_DIR_PIECES, LEAF_PIECE, 0, i, p->v[i].size);
+		leaves_add(m->l, LEAF_DIR_PIECES, LEAF_PIECE, 0, i, 0);
 	}
 }
 
@@ -189,11 +189,6 @@ int layout_raw(struct leaves *l, struct unit *u, struct object *o, struct err *e
 
 /* ---- finding ---- */
 
-static bool is_piece(const struct leaf *l)
-{
-	return l->kind == LEAF_PIECE || (l->kind == LEAF_DIR && l->arg == LEAF_DIR_PIECES);
-}
-
 static uint32_t *slot_of(const struct unit *u, uint32_t dir, const char *name)
 {
 	const struct pieces *p = &u->pieces;
@@ -223,7 +218,7 @@ int pieces_index(struct unit *u)
 	if (!p->slot)
 		return -ENOMEM;
 	for (uint32_t i = u->nleaves; i-- && u->leaves[i].dir >= LEAF_DIR_RAW;) {
-		if (!is_piece(&u->leaves[i]))
+		if (!leaf_is_piece(&u->leaves[i]))
 			continue;
 		leaf_name(u, &u->leaves[i], name);
 		*slot_of(u, leaf_lies_in(u, &u->leaves[i]), name) = i + 1;
@@ -238,7 +233,7 @@ uint32_t pieces_find(const struct unit *u, uint32_t dir, const char *name, struc
 	if (u->pieces.slot && rest->first < rest->end && u->leaves[rest->first].dir >= LEAF_DIR_RAW) {
 		uint32_t end = rest->first;
 
-		while (end < rest->end && !is_piece(&u->leaves[end]))
+		while (end < rest->end && !leaf_is_piece(&u->leaves[end]))
 			end++;
 		rest->end = end;
 	}

@@ -562,6 +562,8 @@ static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact,
 		out->size = errors_size(t, n);
 	else if (size != SIZE_UNKNOWN)
 		out->size = size == SIZE_FAILED ? 0 : size - 1;
+	else if (l->kind == LEAF_PIECE)
+		out->size = n.unit->pieces.v[l->index].size;
 	else if (bytes)
 		out->size = bytes_size(t, n.unit, l);
 	else if (exact && measure_leaf(t, n.unit, l, &out->size, NULL))
@@ -648,6 +650,15 @@ static void own(const struct tree *t, const struct unit *u, struct node_attr *a)
 	a->mode = a->dir ? (uint16_t)(mode | (mode & 0444) >> 2) : a->mode & 0200 ? mode : mode & 0444;
 }
 
+/* As a leaf has it; of a folder in raw/, 1. Models may have more of them than can be told about: so it is set when
+ * somebody asks. */
+static uint32_t piece_size(const struct unit *u, const struct leaf *l)
+{
+	uint64_t size = l->kind == LEAF_PIECE ? u->pieces.v[l->index].size : 0;
+
+	return size < SIZE_FAILED - 1 ? (uint32_t)size + 1 : SIZE_UNKNOWN;
+}
+
 static void view_attr(struct tree *t, struct node n, bool exact, struct node_attr *out)
 {
 	const struct kid *kid = node_kid(n);
@@ -664,6 +675,8 @@ static void view_attr(struct tree *t, struct node n, bool exact, struct node_att
 		return;
 	}
 	out->mtime = timespec_of(node_mtime(t, n));
+	if (l && leaf_is_piece(l))
+		atomic_store_explicit(&l->size, piece_size(n.unit, l), memory_order_relaxed);
 	if (out->dir)
 		out->sized = true;
 	else if (kid) {

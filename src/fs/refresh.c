@@ -23,7 +23,7 @@ static bool may_be_known(const struct refresh *r, const struct unit *u, uint32_t
 {
 	const struct tree *t = r->t;
 	const struct leaf *l = &u->leaves[i];
-	bool made = l->kind != LEAF_DIR && l->kind != LEAF_ERRORS && !leaf_is_bytes(l);
+	bool made = leaf_is_piece(l) || (l->kind != LEAF_DIR && l->kind != LEAF_ERRORS && !leaf_is_bytes(l));
 
 	return !made || atomic_load(&l->size) != SIZE_UNKNOWN || atomic_load(&t->ndrafts) > (t->saving ? 1u : 0u) ||
 	       (t->saving && t->saving->unit == u && t->saving->local == unit_first_leaf(u) + i);
@@ -96,32 +96,86 @@ static bool same_leaves(const struct leaf_numbers *k)
 	return true;
 }
 
+/* ---- which leaf was which ---- */
+
+/* Leaves mostly stay in their order: the next one is tried first, then the one that a hash finds. */
+struct leaf_finder { const struct leaf_numbers *k; uint32_t at, *slot, mask; };
+
+static uint64_t leaf_hash(const struct leaf *v, const struct pieces *p, const struct leaf *l)
+{
+	uint64_t h = l->kind | (uint64_t)l->arg << 8 | (uint64_t)l->role << 16 | (uint64_t)l->dir << 24;
+	char folder[PART_NAME_MAX];
+
+	if (l->kind == LEAF_PIECE)
+		return hash_name(h, piece_name(p, l->index));
+	if (l->kind != LEAF_DIR)
+		return hash_name(h ^ (uint64_t)l->index << 32, "");
+	if (l->arg != LEAF_DIR_PIECES)
+		return hash_name(h, "");
+	piece_folder_name(p, v[l->index].index, folder);
+	return hash_name(h, folder);
+}
+
+static bool finder_make(struct leaf_finder *f, const struct leaf_numbers *k)
+{
+	*f = (struct leaf_finder){ .k = k, .mask = 15 };
+	while (f->mask / 2 < k->was_leaves)
+		f->mask = f->mask * 2 + 1;
+	f->slot = calloc((size_t)f->mask + 1, sizeof *f->slot);
+	for (uint32_t i = 0; f->slot && i < k->was_leaves; i++) {
+		uint32_t h = (uint32_t)leaf_hash(k->was, &k->was_pieces, &k->was[i]) & f->mask;
+
+		while (f->slot[h])
+			h = (h + 1) & f->mask;
+		f->slot[h] = i + 1;
+	}
+	return f->slot;
+}
+
+/* UINT32_MAX: it was not there. */
+static uint32_t finder_find(struct leaf_finder *f, const struct leaf *now)
+{
+	const struct unit *u = f->k->r.unit;
+	uint32_t h;
+
+	if (f->at < f->k->was_leaves && same_leaf(f->k, &f->k->was[f->at], now))
+		return f->at++;
+	for (h = (uint32_t)leaf_hash(u->leaves, &u->pieces, now) & f->mask; f->slot[h]; h = (h + 1) & f->mask) {
+		if (!same_leaf(f->k, &f->k->was[f->slot[h] - 1], now))
+			continue;
+		f->at = f->slot[h];
+		return f->slot[h] - 1;
+	}
+	return UINT32_MAX;
+}
+
 /* Numbers that the kernel knows stay those of their nodes; what is new gets one that nothing ever had. */
 static int keep_numbers(struct tree *t, const struct leaf_numbers *k)
 {
 	struct unit *u = k->r.unit;
 	uint32_t items = u->nkids + unit_folders(u), had_items = k->had.kids + k->had.folders;
 	uint32_t n = items + u->nleaves, had = had_items + k->was_leaves, high, *now, *old;
-	uint32_t at = 0;                       /* leaves mostly stay in their order */
+	struct leaf_finder f;
 
 	now = malloc(((size_t)n + 1) * sizeof *now);
-	if (!now)
+	if (!now || !finder_make(&f, k)) {
+		free(now);
 		return -ENOMEM;
+	}
 	pthread_mutex_lock(&t->lock);
 	old = u->number;
 	high = old ? u->numbers : had;
 	for (uint32_t i = 0; i < items; i++)
 		now[i] = k->had.renamed || i >= had_items ? ++high : old ? old[i] : i + 1;
 	for (uint32_t i = 0; i < u->nleaves; i++) {
-		uint32_t tries = k->was_leaves;
+		uint32_t at = finder_find(&f, &u->leaves[i]);
 
-		for (; tries && !same_leaf(k, &k->was[at], &u->leaves[i]); tries--)
-			at = at + 1 < k->was_leaves ? at + 1 : 0;
-		now[items + i] = !tries ? ++high : old ? old[had_items + at] : had_items + at + 1;
+		now[items + i] = at == UINT32_MAX ? ++high : old ? old[had_items + at] : had_items + at + 1;
 	}
 	u->number = now;
 	u->numbers = high;
 	pthread_mutex_unlock(&t->lock);
+	free(f.slot);
 	free(old);
 	return 0;
 }

@@ -66,6 +66,12 @@ static inline bool leaf_is_bytes(const struct leaf *l)
 	return l->kind == LEAF_WHOLE || l->kind == LEAF_SECTION_RAW || l->kind == LEAF_PIECE || l->kind == LEAF_FILE;
 }
 
+/* A piece, or a folder of pieces. */
+static inline bool leaf_is_piece(const struct leaf *l)
+{
+	return l->kind == LEAF_PIECE || (l->kind == LEAF_DIR && l->arg == LEAF_DIR_PIECES);
+}
+
 /* Picture `number` of a model is `image` of another unit. */
 struct picture { uint32_t number, unit, image; };
 

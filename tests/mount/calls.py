@@ -701,11 +701,13 @@ def statfs(m):
 
 # ---------------------------------------------------------------- all lines
 
-def table(folders=False):
-    """[(id, first word of the answer)] of archives, or of folders."""
-    path = os.path.join(lib.SOURCE, 'docs', 'calls.md')
-    archives, _, rest = open(path).read().partition(lib.MODELS_PART)
-    text = rest.partition(lib.PLAIN_PART)[0] if folders else archives
+def table(part=None):
+    """[(id, first word of the answer)] of archives, or of another part."""
+    text = open(os.path.join(lib.SOURCE, 'docs', 'calls.md')).read()
+    if part:
+        text = text.partition(part)[2].partition('\n# ')[0]
+    else:
+        text = text.partition(lib.MODELS_PART)[0]
     rows = [re.split(r'(?<!\\)\|', line.strip().strip('|')) for line in text.split('\n') if line.startswith('|')]
     rows = [[x.strip() for x in r] for r in rows]
     rows = [r for r in rows if r[0] != 'id' and not set(r[0]) <= set('-')]

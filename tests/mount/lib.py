@@ -31,6 +31,7 @@ LIMIT = 60 * SLOW                                                   # seconds af
 BLOCK = 2048
 MODELS_PART = '\n# Models in a folder\n'                             # the part that folder_calls.py holds
 CORPUS_SEEDS = [int(x) for x in os.environ.get('MODELFS_CORPUS_SEEDS', '1,2,3,4,5').split(',')]
+MEMBERS_PART = '\n# Models of several files\n'                         # the part that members.py holds
 PLAIN_PART = '\n# Plain files of a folder\n'                        # the part of docs/calls.md that posix.py holds
 SHOWN = 6                                                           # details printed for one failed check
 
