@@ -16,6 +16,7 @@
 #include "build_arc.h"
 #include "build.h"
 #include "bytes.h"
+#include "crashio.h"
 #include "draft.h"
 #include "fileset.h"
 #include "quad.h"
@@ -239,6 +240,70 @@ static void changed_by_others(void **state)
 	quad_free(&q);
 }
 
+/* Commits other files in place of those of m, until all calls fail from a step on. */
+static int commit_files(const struct quad_files *now, unsigned step)
+{
+	struct file_change v[4] = { 0 };
+	struct crashio *c = crashio_new(shown_at(""));
+	struct fileset_options opt = { .write = true, .io = &crashio_ops, .io_ctx = c };
+	int fd = open(shown_at(""), O_RDONLY | O_DIRECTORY), rc;
+	struct source *src[4];
+	struct plan plan[4];
+	char name[4][8];
+	struct fileset *fs;
+
+	assert_int_equal(fileset_open(fd, shown_at(""), &opt, &fs, NULL), 0);
+	for (unsigned k = 0; k < 4; k++) {
+		snprintf(name[k], sizeof name[k], "m.%s", quad_ext[k]);
+		assert_int_equal(src_file(shown_at(name[k]), &src[k], NULL), 0);
+		plan_init(&plan[k], src[k]);
+		assert_int_equal(plan_resize(&plan[k], now->f[k].len), 0);
+		assert_int_equal(plan_write(&plan[k], 0, now->f[k].p, now->f[k].len), 0);
+		assert_int_equal(plan_settle(&plan[k], NULL), 0);
+		v[k] = (struct file_change){ .path = name[k], .was = stat_of(name[k]), .plan = &plan[k] };
+	}
+	crashio_die(c, step);
+	rc = fileset_commit(fs, v, 4, "m", NULL, NULL, NULL);
+	for (unsigned k = 0; k < 4; k++) {
+		plan_free(&plan[k]);
+		src_put(src[k]);
+	}
+	fileset_close(fs);
+	close(fd);
+	crashio_free(c);
+	return rc;
+}
+
+/* A commit that died amid its files is shown as if it had not, to who only reads too: also where the files are no model
+ * as they are. */
+static void amid_a_commit(void **state)
+{
+	struct quad_files was, now;
+	unsigned step = 1;
+	struct tree *t;
+
+	(void)state;
+	quad_build(&was, 300, 7, QUAD_ALL);
+	quad_build(&now, 200, 9, QUAD_ALL);
+	do {
+		unlink(shown_at(".modelfs-journal"));
+		write_quad(&was, "m");
+	} while (commit_files(&now, step++) != -EIO || shown_file_is("m.qda", &was.f[0]) ||
+	       shown_file_is("m.qda", &now.f[0]));
+	assert_true(shown_file_is("m.qdc", &was.f[2]));
+	t = shown_open("", false);
+	assert_non_null(strstr(shown_list(t, "m.qda/raw"), "part-198/ part-199/"));
+	assert_true(wholes_are(t, &now, "m.qda"));
+	tree_close(t);
+	assert_true(shown_file_is("m.qdc", &was.f[2]));
+	t = shown_open("", true);              /* finishes it */
+	assert_true(wholes_are(t, &now, "m.qda"));
+	tree_close(t);
+	assert_true(files_are(&now, "m"));
+	quad_free(&was);
+	quad_free(&now);
+}
+
 /* ---- a lone file ---- */
 
 static void beside_a_lone_file(void **state)
@@ -419,7 +484,7 @@ static void in_packed_box(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_files_at_once), TEST(one_of_them), TEST(sizes), TEST(changed_by_others),
+		TEST(all_files_at_once), TEST(one_of_them), TEST(sizes), TEST(changed_by_others), TEST(amid_a_commit),
 		TEST(beside_a_lone_file), TEST(in_box), TEST(plain_entries), TEST(in_bag), TEST(in_packed_box),
 	};
 

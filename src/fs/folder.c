@@ -39,6 +39,22 @@ static int open_set(struct tree *t, void (*hold)(void *tree), struct err *e)
 	return rc;
 }
 
+/* As a journal leaves it that cannot be applied. */
+static int through(void *ctx, const struct in_dir *in, const char *name, struct source *file, struct source **out)
+{
+	struct tree *t = ctx;
+	struct buf path = { 0 };
+	int rc = fileset_pending(t->folder->set) ? host_path(in->hosts, in->dir, &path) : -ENOENT;
+
+	if (!rc) {
+		buf_printf(&path, "%s%s", path.len ? "/" : "", name);
+		buf_char(&path, 0);
+		rc = path.bad ? -ENOMEM : fileset_through(t->folder->set, (char *)path.p, file, out, NULL);
+	}
+	buf_free(&path);
+	return rc;
+}
+
 int folder_open(struct tree *t, void (*hold)(void *tree), struct err *e)
 {
 	struct folder *f = calloc(1, sizeof *f);
@@ -53,6 +69,8 @@ int folder_open(struct tree *t, void (*hold)(void *tree), struct err *e)
 	rc = rc ? rc : open_set(t, hold, e);
 	if (rc)
 		return rc;
+	f->kinds.through = through;
+	f->kinds.ctx = t;
 	f->pool = pool_new(t);
 	return f->pool ? make_root(t, e) : err_nomem(e);
 }
@@ -186,7 +204,6 @@ static int new_unit(struct tree *t, unsigned i, const struct format *format, str
 	return 0;
 }
 
-/* As a journal leaves it that cannot be applied. */
 static int read_through(struct tree *t, const struct tree_file *f, struct source **src)
 {
 	struct source *file = *src;

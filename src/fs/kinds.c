@@ -284,11 +284,25 @@ void kinds_members(struct kinds *k, const struct in_dir *in, const char *owner, 
 /* A file of a format with members, as those are just now. */
 struct model {
 	struct surroundings around;            /* first */
+	struct kinds *kinds;
 	const struct in_dir *in;
 	bool there[MEMBERS_MOST];
 	struct beside member[MEMBERS_MOST];
 	bool unsure;                           /* some of it may be something else already, or soon */
 };
+
+/* Takes `file`, gives what it is to be read as. */
+static struct source *read_through(struct kinds *k, const struct in_dir *in, const char *name, struct source *file,
+				   bool *unsure)
+{
+	struct source *out;
+
+	if (!k->through || k->through(k->ctx, in, name, file, &out))
+		return file;
+	*unsure |= out != file;
+	src_put(file);
+	return out;
+}
 
 static struct source *open_member(const struct surroundings *s, unsigned k, struct err *e)
 {
@@ -306,13 +320,14 @@ static struct source *open_member(const struct surroundings *s, unsigned k, stru
 	}
 	m->unsure |= fstat(fd, &now) || now.st_ino != m->member[k].st.st_ino ||
 		     ns_of(&now.st_ctim) != ns_of(&m->member[k].st.st_ctim) || is_young(&now);
-	return src_fd(fd, &src, e) ? NULL : src;
+	return src_fd(fd, &src, e) ? NULL : read_through(m->kinds, m->in, m->member[k].name, src, &m->unsure);
 }
 
 static void find_members(struct kinds *k, struct model *m, const struct in_dir *in, const char *name,
 			 const struct format *f)
 {
 	m->around = (struct surroundings){ .member = open_member };
+	m->kinds = k;
 	m->in = in;
 	m->unsure = false;
 	kinds_members(k, in, name, f, m->member, m->there);
@@ -341,10 +356,10 @@ static int open_pread(struct source *s, void *buf, size_t n, uint64_t at)
 static const struct source_ops open_ops = { .pread = open_pread };
 
 /* What would open it. */
-static int detect(struct open_source *src, const char *name, const struct format **out, struct err *other)
+static int detect(struct source *src, const char *name, const struct format **out, struct err *other)
 {
 	uint8_t room[PROBE_MOST];
-	struct probe p = { .name = name, .size = src->s.size, .src = &src->s, .room = room };
+	struct probe p = { .name = name, .size = src->size, .src = src, .room = room };
 	struct err why = { 0 };
 	const struct format *f = format_detect(&p, &why);
 
@@ -355,11 +370,10 @@ static int detect(struct open_source *src, const char *name, const struct format
 }
 
 /* Whether a strict format takes it. An error: nobody knows. */
-static int judge(const struct format **f, struct open_source *src, const struct surroundings *around,
-		 struct err *refused)
+static int judge(const struct format **f, struct source *src, const struct surroundings *around, struct err *refused)
 {
 	struct err why = { 0 };
-	int rc = format_refuses(*f, &src->s, around, &why);
+	int rc = format_refuses(*f, src, around, &why);
 
 	if (rc)
 		*f = NULL;
@@ -371,28 +385,31 @@ static int judge(const struct format **f, struct open_source *src, const struct 
 static const struct format *look(struct kinds *k, const struct in_dir *in, int fd, const char *name,
 				 const struct stat *st, struct err *refused, struct err *other)
 {
-	struct open_source src = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
+	struct open_source file = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
 	uint64_t hash = stamp_hash(k, name, st);
 	bool unsure = is_young(st);
 	const struct format *f, *of;
+	struct source *src;
 	struct model m;
 	int rc;
 
-	atomic_init(&src.s.refs, 1);
-	rc = detect(&src, name, &f, other);
+	atomic_init(&file.s.refs, 2);          /* one stays: it is on the stack */
+	src = read_through(k, in, name, &file.s, &unsure);
+	rc = detect(src, name, &f, other);
 	of = f;
 	if (!rc && f && f->nmembers) {
 		if (!unsure)
 			remember(k, hash, f);
 		find_members(k, &m, in, name, f);
-		rc = judge(&f, &src, &m.around, refused);
+		rc = judge(&f, src, &m.around, refused);
 		hash = model_hash(k, &m, of, hash);
 		unsure |= m.unsure;
 	} else if (!rc && f) {
-		rc = judge(&f, &src, NULL, refused);
+		rc = judge(&f, src, NULL, refused);
 	}
 	if (!rc && !unsure)
 		remember(k, hash, f);
+	src_put(src);
 	return f;
 }
 

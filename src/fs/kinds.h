@@ -12,7 +12,13 @@
 #include "member.h"
 #include "nameset.h"
 
+struct in_dir;
+
 struct kinds {
+	/* What a file is to be read as, one reference, over `file` as it is on disc; another source than that is true for
+	 * a while only. NULL: as it is. */
+	int (*through)(void *ctx, const struct in_dir *in, const char *name, struct source *file, struct source **out);
+	void *ctx;
 	pthread_mutex_t lock;
 	uint64_t *v;                           /* open addressing; the low bits are the kind */
 	size_t n, size;

@@ -381,27 +381,43 @@ def beside_a_writer(t):
     t.ok(second.returncode == 1, 'afterwards it is free again', second.stderr)
 
 
+def saved(stamp):
+    """What the save of a stamp leaves: a member that grows and shrinks, too."""
+    files = quad(3, stamp)
+    files['b'] += bytes(stamp % 5 * 4)
+    return files
+
+
+def save(model, stamp):
+    fd = os.open(os.path.join(model, 'header.yaml'), os.O_WRONLY | os.O_TRUNC)
+    try:
+        os.write(fd, b'stamp: %d\nb_size: %d\n' % (stamp, len(saved(stamp)['b'])))
+        os.fsync(fd)
+    finally:
+        attempt(os.close, fd)
+
+
 def save_until_dead(model, stamp):
     """The stamp of the last save that was reported."""
     try:
-        while set_key(model, 'stamp', stamp + 1) == 0:
+        while True:
+            save(model, stamp + 1)
             stamp += 1
     except OSError:
-        pass
-    return stamp
+        return stamp
 
 
 def kills(t):
     """The four files are those of one save, the last that was reported or the next, whenever the daemon is killed."""
     for alone in (False, True):
         folder = t.dir('folder')
-        write(folder, 'm', quad(3, 1))
+        write(folder, 'm', saved(1))
         source = os.path.join(folder, 'm.qda') if alone else folder
         rng, bad, stamp, first = random.Random(5), [], 1, 1
         for i in range(KILLS):
             point = t.dir('mount')
             model = point if alone else os.path.join(point, 'm.qda')
-            daemon = subprocess.Popen([PROGRAM, 'mount', '-f', '-o', 'noundo', source, point], stdin=subprocess.DEVNULL,
+            daemon = subprocess.Popen([PROGRAM, 'mount', '-f', '-o', 'noundo,grow', source, point], stdin=subprocess.DEVNULL,
                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             lib.wait_for(lambda: point in lib.mount_points() or daemon.poll() is not None)
             killer = threading.Timer(rng.uniform(0.005, 0.1) * SLOW, daemon.send_signal, (signal.SIGKILL,))
@@ -414,7 +430,7 @@ def kills(t):
             through = {k: run('cat', source, whole + k).stdout for k in ALL}
             with Mount(t, source, 'noundo'):           # finishes what was begun
                 now = on_disc(folder, 'm')
-            allowed = [quad(3, stamp), quad(3, stamp + 1)]
+            allowed = [saved(stamp), saved(stamp + 1)]
             if now not in allowed:
                 bad.append(f'kill {i}: neither {stamp} nor {stamp + 1}: {[v[:12] for v in now.values()]}')
                 break
