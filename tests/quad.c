@@ -297,8 +297,8 @@ static const struct container_ops box_ops = {
 	.open = container_open, .list = box_list, .resize = box_resize, .separator = '/',
 };
 static const struct format fmt_box = {
-	.name = "box", .title = "Box", .ext = "box", .doc = "A container.", .probe = box_probe, .variants = plain_variant,
-	.nvariants = 1, .container = &box_ops,
+	.name = "box", .title = "Box", .ext = "box", .doc = "A container.", .probe = box_probe,
+	.variants = plain_variant, .nvariants = 1, .container = &box_ops,
 };
 
 static int bag_probe(struct probe *p)
@@ -334,8 +334,8 @@ static int bag_list(struct object *o, struct entries *out, struct err *e)
 
 static const struct container_ops bag_ops = { .open = container_open, .list = bag_list, .separator = '/' };
 static const struct format fmt_bag = {
-	.name = "bag", .title = "Bag", .ext = "bag", .doc = "A container.", .probe = bag_probe, .variants = plain_variant,
-	.nvariants = 1, .container = &bag_ops,
+	.name = "bag", .title = "Bag", .ext = "bag", .doc = "A container.", .probe = bag_probe,
+	.variants = plain_variant, .nvariants = 1, .container = &bag_ops,
 };
 
 /* In place of the list that the formats' library has. */

@@ -1,5 +1,5 @@
 /* Power loss at every step of a commit to an archive and files that belong to it, of taking such commits back, and of
- * what follows a crash: all files are what they were before or all what they are afterwards, also for who only reads. */
+ * what follows a crash: all files are what they were before or all what they are afterwards, also for readers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -319,7 +319,8 @@ static void foreign_journal(void **state)
 		write_bytes(in(dir_first, names[i]), b);
 	leave_journal(b);
 	write_bytes(in(dir_work, "em01.MMP"), b);
-	assert_int_equal(rename(in(dir_work, ".em01.mlp.modelfs-journal"), in(dir_work, ".other.mlp.modelfs-journal")), 0);
+	assert_int_equal(rename(in(dir_work, ".em01.mlp.modelfs-journal"),
+				in(dir_work, ".other.mlp.modelfs-journal")), 0);
 	assert_int_equal(rename(in(dir_work, "em01.mlp"), in(dir_work, "other.mlp")), 0);
 	assert_int_equal(archive_open(in(dir_work, "other.mlp"), &opt, &a, NULL), 0);
 	assert_false(archive_writable(a, &why));

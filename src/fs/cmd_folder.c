@@ -74,7 +74,7 @@ static void count_entry(struct count *c, struct cmd_place *dir, const char *name
 	tree_enter(c->t);
 	if (!cmd_place_lookup(dir, name, &n)) {
 		if (n.unit) {
-			add_model(c, n.unit->format, n.unit->src->size);
+			add_model(c, n.unit->format, unit_bytes(n.unit));
 		} else if (!host_stat(&c->t->folder->hosts, n.host, &st)) {
 			add(&c->files, (uint64_t)st.st_size);
 			note_refused(c, dir, name, &st);

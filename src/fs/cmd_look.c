@@ -368,7 +368,7 @@ static int describe_root(struct tree *t, struct buf *out, struct err *e)
 	doc_text(&y.doc, "title", 0, "%s", u->format->title);
 	if (o->variant)
 		doc_text(&y.doc, "version", 0, "\"%s\"", o->variant->version);
-	doc_text(&y.doc, "bytes", 0, "%" PRIu64, u->src->size);
+	doc_text(&y.doc, "bytes", 0, "%" PRIu64, unit_bytes(u));
 	rc = describe_object(u, o, &y.doc, e);
 	say_plain(t, u, &y.doc);
 	unit_check(t, u);

@@ -554,7 +554,8 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 		return err_nomem(e);
 	*l = (struct level){
 		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
-			    .find = find, .member = member, .handed = u->around.handed, .say = say, .grow = ed->tree->grow, .again = ed->second },
+			    .find = find, .member = member, .handed = u->around.handed, .say = say,
+			    .grow = ed->tree->grow, .again = ed->second },
 		.edit = ed, .unit = u,
 	};
 	rc = open_source(l, e);

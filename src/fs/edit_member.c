@@ -1,4 +1,4 @@
-/* Members of an entry that is edited: other entries of its container, other files, or places that its container knows. */
+/* Members of an entry that is edited: other entries of its container, other files, places that its container knows. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -46,7 +46,7 @@ struct host {
 	ino_t ino;
 	mode_t type;                           /* S_IFMT */
 	unsigned writers;                      /* of `open`, those that are writing */
-	int64_t written;                       /* when the last was through: milliseconds of the clock that only runs; or 0 */
+	int64_t written;                       /* when the last was through, milliseconds of the clock that only runs */
 	struct spot *spots;                    /* its names, the one seen last first */
 	struct host_open *open;
 	int kept;                              /* O_PATH, of one that lost its last name while nobody had it open; -1 */

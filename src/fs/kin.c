@@ -176,3 +176,16 @@ void unit_find_members(struct tree *t, struct unit *u)
 		u->member[k] = is ? found->id : 0;
 	}
 }
+
+uint64_t unit_bytes(const struct unit *u)
+{
+	uint64_t n = u->src->size;
+
+	for (unsigned k = 0; k < u->format->nmembers; k++) {
+		struct source *src = unit_member_source(u, k, NULL);
+
+		n += src ? src->size : 0;
+		src_put(src);
+	}
+	return n;
+}

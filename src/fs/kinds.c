@@ -249,8 +249,8 @@ static void remember_spelt(struct kinds *k, const struct spelt *s)
 }
 
 /* letters SPELT_MANY: by any spelling. */
-static bool find_spelt(const struct in_dir *in, const char *owner, const char *ext, unsigned letters, struct beside *out,
-		       bool *busy)
+static bool find_spelt(const struct in_dir *in, const char *owner, const char *ext, unsigned letters,
+		       struct beside *out, bool *busy)
 {
 	struct seeking s = { in, out, false };
 	bool there = letters == SPELT_MANY ? member_spell(owner, ext, is_there, &s) :

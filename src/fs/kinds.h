@@ -15,8 +15,8 @@
 struct in_dir;
 
 struct kinds {
-	/* What a file is to be read as, one reference, over `file` as it is on disc; another source than that is true for
-	 * a while only. NULL: as it is. */
+	/* What a file is to be read as, one reference, over `file` as it is on disc; another source than that is true
+	 * for a while only. NULL: as it is. */
 	int (*through)(void *ctx, const struct in_dir *in, const char *name, struct source *file, struct source **out);
 	void *ctx;
 	pthread_mutex_t lock;
@@ -32,8 +32,8 @@ void kinds_free(struct kinds *k);
 /* A directory that is looked into; fd: O_PATH will do. names: those it has, or NULL. */
 struct in_dir { struct hosts *hosts; struct host *dir; int fd; const struct nameset *names; };
 
-/* The format that opens the regular file `name` of a directory, whose stat was st; NULL: none, it is a plain file, as is
- * one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that is
+/* The format that opens the regular file `name` of a directory, whose stat was st; NULL: none, it is a plain file, as
+ * is one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that is
  * remembered; zero else. */
 const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
 				struct err *refused);

@@ -304,16 +304,29 @@ void host_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 
 /* ---- new names ---- */
 
-/* What is not shown is not replaced by accident either. */
 static bool is_hidden(struct tree *t, struct host *dir, const char *name)
 {
 	return folder_hides(name) || folder_has_member(t, dir, name);
 }
 
+/* What is not shown is not replaced by accident either. */
+static int refuse_hidden(struct tree *t, struct host *dir, const char *name)
+{
+	struct err why;
+
+	if (folder_hides(name))
+		return -EPERM;
+	if (!folder_has_member(t, dir, name))
+		return 0;
+	err_set(&why, EPERM, "%s belongs to a model, which shows it in its raw/", name);
+	log_failure(t, (struct node){ .host = dir }, &why);
+	return -EPERM;
+}
+
 /* The directory that a name is to be made in or taken from; EROFS below a mount point. */
 static int open_dir(struct tree *t, struct host *dir, const char *name)
 {
-	int fd = is_hidden(t, dir, name) ? -EPERM : host_dir(&t->folder->hosts, dir);
+	int rc = refuse_hidden(t, dir, name), fd = rc ? rc : host_dir(&t->folder->hosts, dir);
 
 	return fd == -EXDEV ? -EROFS : fd;
 }
@@ -545,12 +558,9 @@ void host_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t
 	}
 	if (!dir || !to_dir)
 		rc = -EXDEV;
-	else if (is_hidden(t, dir, name))
-		rc = -ENOENT;
-	else if (is_hidden(t, to_dir, to_name))
-		rc = -EPERM;
 	else
-		rc = folder_rename(t, dir, name, to_dir, to_name, flags);
+		rc = is_hidden(t, dir, name) ? -ENOENT : refuse_hidden(t, to_dir, to_name);
+	rc = rc ? rc : folder_rename(t, dir, name, to_dir, to_name, flags);
 	fuse_reply_err(req, -rc);
 	host_put(&t->folder->hosts, dir, 1);
 	host_put(&t->folder->hosts, to_dir, 1);

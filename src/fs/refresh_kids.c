@@ -200,7 +200,8 @@ static void place_kids(struct refresh *r, struct unit *u, const struct entries *
 
 		if (was)
 			u->kids[i] = b->kids[i];
-		written |= was && members_written(r, u, b->handed ? b->handed[i] : NULL, u->handed ? u->handed[i] : NULL);
+		written |= was && members_written(r, u, b->handed ? b->handed[i] : NULL,
+						  u->handed ? u->handed[i] : NULL);
 		if (!written && same_place(was, now) && !r->plan->moved)
 			continue;
 		u->kids[i].entry = *now;

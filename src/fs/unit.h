@@ -308,6 +308,7 @@ bool unit_is_handed(const struct unit *u);     /* its container knows its member
 /* Its bytes; one reference, NULL: there is none, or e says what failed. */
 struct source *unit_member_source(const struct unit *u, unsigned k, struct err *e);
 void unit_find_members(struct tree *t, struct unit *u);                /* unit->member */
+uint64_t unit_bytes(const struct unit *u);     /* of its entry and all members */
 /* Whether a kid is a member of another one, which is a directory: then it is not shown. */
 bool kid_hidden(struct tree *t, struct unit *u, uint32_t i);
 /* The kid that kid i is a member of by its name, whatever that is; STORED_NONE. */

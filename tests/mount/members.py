@@ -208,11 +208,40 @@ def hidden(t):
     info = run('info', folder)
     t.ok(b'# refused: n.qda: there is no .qdb of the same name beside it' in info.stdout and info.returncode == 1,
          'info says why', info.stdout)
-    t.ok(b'- kind: quad\n  count: 1' in info.stdout and b'files: 3\n' in info.stdout, 'and counts models', info.stdout)
+    count = b'- kind: quad\n  count: 1\n  bytes: %d\n' % sum(map(len, files.values()))
+    t.ok(count in info.stdout and b'files: 3\n' in info.stdout, 'and counts models', info.stdout)
     t.same(run('cat', folder, 'm.qda/raw/whole.qdc').stdout, files['c'], 'cat')
     t.ok(b'm.qdb' not in run('ls', '-R', folder).stdout, 'ls')
     t.same(shown(os.path.join(t.extract(folder), 'm.qda')), files, 'extract')
     t.same(run('verify', folder).returncode, 0, 'verify')
+
+
+def box(entries):
+    """A container of (name, bytes); see quad.c."""
+    table, data, at = b'', b'', 8 + 40 * len(entries)
+    for name, b in entries:
+        table += name.encode().ljust(32, b'\0') + struct.pack('<2I', at + len(data), len(b))
+        data += b
+    return b'BOXX' + struct.pack('<I', len(entries)) + table + data
+
+
+def in_a_box(t):
+    files = quad(3, 7)
+    members = [('a/m.qd' + k, v) for k, v in files.items()]
+    half = [('a/half.qda', files['a']), ('a/half.qdc', files['c'])]
+    path = t.file('models.box', box(members + half))
+    with Mount(t, path) as m:
+        at = lambda *p: os.path.join(m.point, *p)
+        t.same(sorted(os.listdir(at('a'))), ['half.qda', 'half.qdc', 'm.qda'], 'members of a container are not listed')
+        t.same([shown(at('a/m.qda')), attempt(os.stat, at('a/m.qdb')), attempt(open, at('a/m.qdb'), 'x')],
+               [files, errno.ENOENT, errno.EPERM], 'nor found, nor made')
+        t.same(set_key(at('a/m.qda'), 'stamp', 9), 0, 'they are edited')
+        t.same(read(path), box([('a/m.qd' + k, v) for k, v in quad(3, 9).items()] + half), 'where they lie')
+    info = run('info', path)
+    t.ok(b'# plain: a/half.qda: there is no .qdb of the same name beside it' in info.stdout, 'info says what is not',
+         info.stdout)
+    t.same(shown(os.path.join(t.extract(path), 'a/m.qda')), quad(3, 9), 'extract')
+    t.same(run('verify', path).returncode, 0, 'verify')
 
 
 def renamed(t):
@@ -227,7 +256,7 @@ def renamed(t):
         os.rename(at('m.qda'), at('deep/n.qda'))
         t.same(on_disc(os.path.join(folder, 'deep'), 'n'), files, 'all files are renamed')
         t.same(sorted(os.listdir(folder)), ['.modelfs-lock', 'deep', 'in-the-way.qdd'], 'and none is left')
-        t.same((shown(at('deep/n.qda')), f.read()), (files, files['b']), 'the model is shown there, and open files go on')
+        t.same((shown(at('deep/n.qda')), f.read()), (files, files['b']), 'it is shown there, and open files go on')
         f.close()
         t.same(attempt(os.rename, at('deep/n.qda'), at('in-the-way.qda')), errno.EEXIST, 'what would be replaced stays')
         t.same(read(folder, 'in-the-way.qdd'), b'mine', 'with its bytes')
@@ -417,8 +446,8 @@ def kills(t):
         for i in range(KILLS):
             point = t.dir('mount')
             model = point if alone else os.path.join(point, 'm.qda')
-            daemon = subprocess.Popen([PROGRAM, 'mount', '-f', '-o', 'noundo,grow', source, point], stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            daemon = subprocess.Popen([PROGRAM, 'mount', '-f', '-o', 'noundo,grow', source, point],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             lib.wait_for(lambda: point in lib.mount_points() or daemon.poll() is not None)
             killer = threading.Timer(rng.uniform(0.005, 0.1) * SLOW, daemon.send_signal, (signal.SIGKILL,))
             killer.start()
@@ -443,4 +472,5 @@ def kills(t):
 
 
 if __name__ == '__main__':
-    lib.main(calls, hidden, renamed, copied, replaced_by_others, many, edits, beside_a_writer, kills, needs_fuse=True)
+    lib.main(calls, hidden, in_a_box, renamed, copied, replaced_by_others, many, edits, beside_a_writer, kills,
+             needs_fuse=True)

@@ -62,8 +62,8 @@ struct section {
 struct chunk {
 	uint64_t at, size;
 	uint32_t head;                         /* bytes before it that belong to it and are not shown */
-	/* Unique; raw/NAME.bin; "": it is not shown. With one '/' in it: in a folder of raw/; those of one folder follow
-	 * each other. */
+	/* Unique; raw/NAME.bin; "": it is not shown. With one '/' in it: in a folder of raw/; those of one folder
+	 * follow each other. */
 	char name[PART_NAME_MAX];
 	uint8_t part;                          /* as of a span; only those of part 0 keep bytes from being gaps */
 };
@@ -175,7 +175,7 @@ struct object {
 	const struct variant *variant;         /* set by open; NULL while unknown */
 	struct source *src;                    /* the entry; held */
 	struct source *behind;                 /* span.part 1; held; NULL: none, or not found */
-	struct source *member[MEMBERS_MOST];   /* span.part 1 + k, of a format with members; held; NULL: there is none */
+	struct source *member[MEMBERS_MOST];   /* span.part 1 + k, of a format with members; held; NULL: none is there */
 	struct link *links;                    /* by object_link(), in that order; held */
 	uint32_t nlinks;
 	const struct surroundings *around;     /* NULL: none */
