@@ -38,12 +38,20 @@ static struct source *following(const struct surroundings *s, unsigned n, struct
 	return n == 1 && k->bytes[1] ? slice_of(k, 1) : NULL;
 }
 
+static struct source *member(const struct surroundings *s, unsigned n, struct err *e)
+{
+	struct edited *k = edited_of(s);
+
+	(void)e;
+	return k->bytes[1 + n] ? slice_of(k, 1 + n) : NULL;
+}
+
 static int resize(const struct surroundings *s, unsigned n, uint64_t size, struct source **out, struct err *e)
 {
 	struct edited *k = edited_of(s);
 	uint8_t zero[64] = { 0 };
 
-	assert_true(n < 2 && k->bytes[n]);
+	assert_true(n < EDITED_PARTS && k->bytes[n]);
 	if (size > k->room[n])
 		return err_set(e, ENOSPC, "the entry has room for %llu bytes: %llu bytes are missing",
 			       (unsigned long long)k->room[n], (unsigned long long)(size - k->room[n]));
@@ -107,6 +115,15 @@ void edited_open(struct edited *k, const struct format *f, const void *p, size_t
 	edited_open_behind(k, f, p, n, room, NULL, 0, 0);
 }
 
+void edited_open_members(struct edited *k, const struct format *f, const struct edited_part part[EDITED_PARTS])
+{
+	*k = (struct edited){ .around = { .member = member, .resize = resize, .say = say }, .format = f };
+	for (unsigned i = 0; i < EDITED_PARTS; i++)
+		if (part[i].p)
+			open_part(k, i, part[i].p, part[i].n, part[i].room);
+	open_object(k);
+}
+
 static size_t settle_part(struct edited *k, unsigned part)
 {
 	struct plan *plan = &k->plan[part];
@@ -127,8 +144,10 @@ static size_t settle_part(struct edited *k, unsigned part)
 
 size_t edited_settle(struct edited *k)
 {
-	size_t changed = settle_part(k, 0) + (k->bytes[1] ? settle_part(k, 1) : 0);
+	size_t changed = 0;
 
+	for (unsigned i = 0; i < EDITED_PARTS; i++)
+		changed += k->bytes[i] ? settle_part(k, i) : 0;
 	object_close(k->o);
 	open_object(k);
 	return changed;
@@ -137,7 +156,9 @@ size_t edited_settle(struct edited *k)
 void edited_close(struct edited *k)
 {
 	object_close(k->o);
-	for (unsigned i = 0; i < 2 && k->bytes[i]; i++) {
+	for (unsigned i = 0; i < EDITED_PARTS; i++) {
+		if (!k->bytes[i])
+			continue;
 		plan_free(&k->plan[i]);
 		src_put(k->memory[i]);
 		free(k->bytes[i]);
@@ -147,16 +168,28 @@ void edited_close(struct edited *k)
 
 /* ---- edits ---- */
 
+struct sizes { uint64_t v[EDITED_PARTS]; };
+
+static struct sizes sizes_of(const struct edited *k)
+{
+	struct sizes s;
+
+	memcpy(s.v, k->size, sizeof s.v);
+	return s;
+}
+
 /* What failed has changed nothing. */
-static int finish(struct edited *k, int rc, const struct err *e, const uint64_t size[2])
+static int finish(struct edited *k, int rc, const struct err *e, const struct sizes *size)
 {
 	k->why[0] = 0;
 	if (rc) {
 		snprintf(k->why, sizeof k->why, "%s", e->text);
-		for (unsigned i = 0; i < 2 && k->bytes[i]; i++) {
+		for (unsigned i = 0; i < EDITED_PARTS; i++) {
+			if (!k->bytes[i])
+				continue;
 			plan_free(&k->plan[i]);
 			plan_init(&k->plan[i], k->memory[i]);
-			k->size[i] = size[i];
+			k->size[i] = size->v[i];
 		}
 	}
 	edited_settle(k);
@@ -185,18 +218,18 @@ static int apply_yaml(struct edited *k, unsigned kind, uint32_t index, const cha
 
 int edited_yaml(struct edited *k, unsigned kind, uint32_t index, const char *text)
 {
-	uint64_t size[2] = { k->size[0], k->size[1] };
+	struct sizes size = sizes_of(k);
 	struct arena a = { 0 };
 	struct err e = { 0 };
 	int rc = apply_yaml(k, kind, index, text, &a, &e);
 
 	arena_free(&a);
-	return finish(k, rc, &e, size);
+	return finish(k, rc, &e, &size);
 }
 
 int edited_obj(struct edited *k, uint32_t mesh, const char *text)
 {
-	uint64_t size[2] = { k->size[0], k->size[1] };
+	struct sizes size = sizes_of(k);
 	const struct model_ops *m = k->format->model;
 	struct geo_form form = { 0 };
 	struct geo_put put = { 0 };
@@ -209,12 +242,12 @@ int edited_obj(struct edited *k, uint32_t mesh, const char *text)
 	if (!rc)
 		rc = m->mesh_put(k->o, mesh, &put, &e);
 	arena_free(&a);
-	return finish(k, rc, &e, size);
+	return finish(k, rc, &e, &size);
 }
 
 int edited_weights(struct edited *k, uint32_t mesh, const char *text)
 {
-	uint64_t size[2] = { k->size[0], k->size[1] };
+	struct sizes size = sizes_of(k);
 	struct geo_weights put = { 0 };
 	struct arena a = { 0 };
 	struct err e = { 0 };
@@ -223,21 +256,21 @@ int edited_weights(struct edited *k, uint32_t mesh, const char *text)
 	if (!rc)
 		rc = k->format->model->weights_put(k->o, mesh, &put, &e);
 	arena_free(&a);
-	return finish(k, rc, &e, size);
+	return finish(k, rc, &e, &size);
 }
 
 int edited_image(struct edited *k, uint32_t i, const struct geo_image *img)
 {
-	uint64_t size[2] = { k->size[0], k->size[1] };
+	struct sizes size = sizes_of(k);
 	struct err e = { 0 };
 	int rc = k->format->model->image_put(k->o, i, img, &e);
 
-	return finish(k, rc, &e, size);
+	return finish(k, rc, &e, &size);
 }
 
 int edited_file(struct edited *k, unsigned own, uint32_t index, const void *p, size_t n)
 {
-	uint64_t size[2] = { k->size[0], k->size[1] };
+	struct sizes size = sizes_of(k);
 	struct source *src = src_memory(p, n);
 	struct err e = { 0 };
 	int rc;
@@ -245,16 +278,19 @@ int edited_file(struct edited *k, unsigned own, uint32_t index, const void *p, s
 	assert_non_null(src);
 	rc = k->format->model->file_put(k->o, own, index, src, &e);
 	src_put(src);
-	return finish(k, rc, &e, size);
+	return finish(k, rc, &e, &size);
 }
 
 /* ---- what changed ---- */
 
 struct kept edited_keep(const struct edited *k)
 {
-	struct kept was = { .size = { k->size[0], k->size[1] } };
+	struct kept was = { .size = { 0 } };
 
-	for (unsigned i = 0; i < 2 && k->bytes[i]; i++) {
+	for (unsigned i = 0; i < EDITED_PARTS; i++) {
+		if (!k->bytes[i])
+			continue;
+		was.size[i] = k->size[i];
 		was.bytes[i] = malloc(k->size[i] + 1);
 		assert_non_null(was.bytes[i]);
 		memcpy(was.bytes[i], k->bytes[i], k->size[i]);
@@ -264,7 +300,7 @@ struct kept edited_keep(const struct edited *k)
 
 void edited_same(const struct edited *k, struct kept *was)
 {
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < EDITED_PARTS; i++) {
 		assert_int_equal(k->size[i], was->size[i]);
 		if (was->size[i])
 			assert_memory_equal(k->bytes[i], was->bytes[i], was->size[i]);

@@ -6,14 +6,17 @@
 #include "format.h"
 #include "plan.h"
 
+#define EDITED_PARTS (1 + MEMBERS_MOST)
 struct edited {
 	struct surroundings around;            /* first */
 	const struct format *format;
-	uint8_t *bytes[2], *was[2];            /* part 0 the entry, 1 what lies behind it; was: as they were at first */
-	uint64_t size[2], room[2];             /* of the entry now; and the most it may grow to */
-	uint64_t size_was[2];
-	struct source *memory[2];
-	struct plan plan[2];
+	/* Part 0 the entry, 1 what lies behind it, or 1 + k its member k; NULL: there is none. was: as they were at
+	 * first. */
+	uint8_t *bytes[EDITED_PARTS], *was[EDITED_PARTS];
+	uint64_t size[EDITED_PARTS], room[EDITED_PARTS];       /* of the part now; and the most it may grow to */
+	uint64_t size_was[EDITED_PARTS];
+	struct source *memory[EDITED_PARTS];
+	struct plan plan[EDITED_PARTS];
 	struct object *o;
 	char said[2048];                       /* lines of object_say() */
 	char why[240];                         /* of the last error */
@@ -23,6 +26,9 @@ struct edited {
 void edited_open(struct edited *k, const struct format *f, const void *p, size_t n, size_t room);
 void edited_open_behind(struct edited *k, const struct format *f, const void *p, size_t n, size_t room,
 			const void *behind, size_t nbehind, size_t behind_room);
+/* An entry with members, as parts; p NULL: there is none. */
+struct edited_part { const void *p; size_t n, room; };
+void edited_open_members(struct edited *k, const struct format *f, const struct edited_part part[EDITED_PARTS]);
 /* What was written so far becomes the bytes of the entry, and the object is opened anew. How many bytes differ from
  * before this call (bytes that are new count). */
 size_t edited_settle(struct edited *k);
@@ -39,7 +45,7 @@ int edited_image(struct edited *k, uint32_t i, const struct geo_image *img);
 int edited_file(struct edited *k, unsigned own, uint32_t index, const void *p, size_t n);
 
 /* All bytes as they are. */
-struct kept { uint8_t *bytes[2]; uint64_t size[2]; };
+struct kept { uint8_t *bytes[EDITED_PARTS]; uint64_t size[EDITED_PARTS]; };
 struct kept edited_keep(const struct edited *k);
 /* No byte and no size differs from those; frees them. */
 void edited_same(const struct edited *k, struct kept *was);

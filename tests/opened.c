@@ -11,17 +11,57 @@
 #include "build.h"
 #include "export.h"
 
+/* ---- opening ---- */
+
+static uint8_t *copy(const void *p, size_t n, struct source **src)
+{
+	uint8_t *bytes = malloc(n ? n : 1);
+
+	assert_non_null(bytes);
+	if (n)
+		memcpy(bytes, p, n);
+	*src = src_memory(bytes, n);
+	assert_non_null(*src);
+	return bytes;
+}
+
 struct opened open_bytes(const struct format *f, const void *p, size_t n)
 {
-	struct opened k = { .bytes = malloc(n ? n : 1) };
+	struct opened k = { 0 };
 	struct err e = { 0 };
 
-	assert_non_null(k.bytes);
-	if (n)
-		memcpy(k.bytes, p, n);
-	k.src = src_memory(k.bytes, n);
-	assert_non_null(k.src);
+	k.bytes = copy(p, n, &k.src);
 	if (object_open(f, k.src, NULL, &k.o, &e))
+		fail_msg("%s", e.text);
+	return k;
+}
+
+struct members {
+	struct surroundings around;            /* first */
+	uint8_t *bytes[MEMBERS_MOST];
+	struct source *src[MEMBERS_MOST];
+};
+
+static struct source *find_member(const struct surroundings *s, unsigned k, struct err *e)
+{
+	const struct members *m = (const struct members *)s;
+
+	(void)e;
+	return m->src[k] ? src_ref(m->src[k]) : NULL;
+}
+
+struct opened open_members(const struct format *f, const struct buf *entry, const struct buf *const member[MEMBERS_MOST])
+{
+	struct opened k = { .members = calloc(1, sizeof *k.members) };
+	struct err e = { 0 };
+
+	assert_non_null(k.members);
+	k.members->around.member = find_member;
+	for (unsigned i = 0; i < MEMBERS_MOST; i++)
+		if (member[i])
+			k.members->bytes[i] = copy(member[i]->p, member[i]->len, &k.members->src[i]);
+	k.bytes = copy(entry->p, entry->len, &k.src);
+	if (object_open(f, k.src, &k.members->around, &k.o, &e))
 		fail_msg("%s", e.text);
 	return k;
 }
@@ -40,7 +80,14 @@ void close_opened(struct opened *k)
 	object_close(k->o);
 	src_put(k->src);
 	free(k->bytes);
+	for (unsigned i = 0; k->members && i < MEMBERS_MOST; i++) {
+		src_put(k->members->src[i]);
+		free(k->members->bytes[i]);
+	}
+	free(k->members);
 }
+
+/* ---- what it says ---- */
 
 void sound(struct object *o)
 {
