@@ -278,6 +278,7 @@ bool node_writable(struct tree *t, struct node n)
 	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l.index);
 	case LEAF_PNG: return m && m->image_put && can_put(t, u, PART_IMAGE, l.index);
 	case LEAF_FILE: return m && m->file_put;
+	case LEAF_DOC: return l.arg < DOC_OWN || !u->format->own[l.arg - DOC_OWN].fixed;
 	default: return true;
 	}
 }

@@ -105,6 +105,7 @@ struct own_file {
 	const char *doc;
 	uint8_t part;                          /* PART_OBJECT, PART_MESH, PART_IMAGE */
 	bool bytes;                            /* not a document */
+	bool fixed;                            /* a document that nobody can write */
 	bool stem;                             /* PART_OBJECT: name is what follows the entry's name: "BASE" + ".dds" */
 	bool from_link;                        /* PART_IMAGE, of links: the link's own_file of that name; see object_link */
 	/* From the tables; NULL: always. */
