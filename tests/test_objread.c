@@ -772,6 +772,38 @@ static bool is_exact(const struct got *g, uint32_t i, unsigned k, double v)
 }
 
 /* Every 16.16 number has a text that means it and nothing else, and what is typed into ours is exact too. */
+/* Numbered groups of triangles whose materials have names. */
+static void test_named_materials(void **state)
+{
+	static const struct geo_form form = { .materials = true, .triangles = true, .holds = "only triangles" };
+	static const char text[] = "o mesh_3\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\ng group_1\nusemtl mat_0badf00d\n"
+				   "f 1 2 3\ng mesh_3_group_0\nf 1 3 2\nusemtl other\nf 2 3 1\n";
+	struct got g;
+
+	(void)state;
+	assert_int_equal(try_form(&g, &form, 3, text, sizeof text - 1), 0);
+	assert_int_equal(g.m.nfaces, 4);
+	assert_int_equal(g.m.group[0], GEO_NONE);
+	assert_int_equal(g.m.group[1], 1);
+	assert_int_equal(g.m.group[2], 0);
+	assert_int_equal(g.m.group[3], 0);
+	assert_int_equal(g.m.usemtl[0], GEO_NONE);
+	assert_int_equal(g.m.usemtl[1], 0);
+	assert_int_equal(g.m.usemtl[2], 0);
+	assert_int_equal(g.m.usemtl[3], 1);
+	assert_int_equal(g.m.usemtl_line[2], 7);
+	assert_int_equal(g.m.usemtl_line[3], 11);
+	assert_int_equal(g.m.nnames, 2);
+	assert_string_equal(g.m.names[0].text, "mat_0badf00d");
+	assert_string_equal(g.m.names[1].text, "other");
+	for (uint32_t f = 0; f < 4; f++)
+		assert_int_equal(g.m.material[f], -1);
+	arena_free(&g.a);
+	assert_int_equal(try_form(&g, &form, 3, "o mesh_3\nv 0 0 0\nf 1 1 1\nf 1 1 1 1 1\n", 36), -EINVAL);
+	assert_string_equal(g.e.text, "line 4: 5 corners; only triangles");
+	arena_free(&g.a);
+}
+
 static void test_exact(void **state)
 {
 	static const char *const ours[] = { "mtllib 0.mtl\n", "mtllib 0.mtl\r\n" };
@@ -920,6 +952,7 @@ int main(void)
 		cmocka_unit_test(test_object_in_parts), cmocka_unit_test(test_groups_and_materials),
 		cmocka_unit_test(test_blender), cmocka_unit_test(test_foreign_normals), cmocka_unit_test(test_quads),
 		cmocka_unit_test(test_names), cmocka_unit_test(test_many_names), cmocka_unit_test(test_named_objects),
+		cmocka_unit_test(test_named_materials),
 		cmocka_unit_test(test_exact), cmocka_unit_test(test_exact_values), cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_refused_weights),
 	};

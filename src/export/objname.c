@@ -163,7 +163,7 @@ int obj_read_usemtl(struct obj *o)
 
 	obj_word(o, &w);
 	o->material_line = o->begun;
-	if (o->form->named)
+	if (obj_names_materials(o))
 		return number_name(o, w, &o->material);
 	end = numbered(w, "material_", &k);
 	o->material = end && k <= INT32_MAX && past_copy(end, w.p + w.n) == w.p + w.n ? k : GEO_NONE;

@@ -210,14 +210,18 @@ static void *copy_of_faces(const struct obj *o, const struct buf *from, size_t e
 	return to;
 }
 
-static bool copy_names(const struct obj *o, struct geo_put *out, struct arena *a)
+/* The materials of faces by number, or by name. */
+static bool copy_materials(const struct obj *o, struct geo_put *out, struct arena *a)
 {
+	if (!obj_names_materials(o)) {
+		out->material = copy_of_faces(o, &o->materials, sizeof *out->material, a);
+		return out->material;
+	}
 	out->nnames = (uint32_t)(o->names.names.len / sizeof *out->names);
 	out->names = arena_alloc(a, (size_t)out->nnames + 1, sizeof *out->names);
-	out->object = copy_of_faces(o, &o->groups, sizeof *out->object, a);
 	out->usemtl = copy_of_faces(o, &o->materials, sizeof *out->usemtl, a);
 	out->usemtl_line = copy_of_faces(o, &o->material_lines, sizeof *out->usemtl_line, a);
-	if (!out->names || !out->object || !out->usemtl || !out->usemtl_line)
+	if (!out->names || !out->usemtl || !out->usemtl_line)
 		return false;
 	if (out->nnames)
 		memcpy(out->names, o->names.names.p, out->nnames * sizeof *out->names);
@@ -240,10 +244,18 @@ static bool copy_faces(const struct obj *o, const struct picked *p, struct geo_p
 	out->face_line = copy_of_faces(o, &o->face_line, sizeof *out->face_line, a);
 	if (!c || !out->face_line)
 		return false;
-	if (o->form->named)
-		return copy_names(o, out, a);
+	if (!copy_materials(o, out, a))
+		return false;
+	if (o->form->named) {
+		out->object = copy_of_faces(o, &o->groups, sizeof *out->object, a);
+		return out->object;
+	}
 	out->group = copy_of_faces(o, &o->groups, sizeof *out->group, a);
-	out->material = copy_of_faces(o, &o->materials, sizeof *out->material, a);
+	if (o->form->materials) {              /* none is said */
+		out->material = arena_alloc(a, (size_t)out->nfaces + 1, sizeof *out->material);
+		if (out->material)
+			memset(out->material, 0xff, out->nfaces * sizeof *out->material);
+	}
 	return out->group && out->material;
 }
 
@@ -253,7 +265,8 @@ static size_t bytes_needed(const struct obj *o, const struct picked *p)
 	const struct geo_put *out = NULL;
 	size_t vertex = sizeof *out->position + sizeof *out->vertex_line + (o->colour.len ? sizeof *out->colour : 0);
 	size_t face = o->corners * sizeof(struct geo_corner) + sizeof *out->face_line + sizeof *out->group +
-		      sizeof *out->material + (o->form->named ? sizeof *out->usemtl_line : 0);
+		      sizeof *out->material + (obj_names_materials(o) ? sizeof *out->usemtl_line : 0) +
+		      (o->form->materials ? sizeof *out->usemtl : 0);
 
 	return p[OBJ_V].count * vertex + p[OBJ_VT].count * sizeof *out->uv +
 	       p[OBJ_VN].count * (sizeof *out->normal + sizeof *out->normal_line) + faces_taken(o) * face +

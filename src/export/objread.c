@@ -310,7 +310,7 @@ static int add_face(struct obj *o, const struct geo_corner *face)
 	rc = rc ? rc : obj_keep(o, &o->face_line, &o->begun, sizeof o->begun);
 	rc = rc ? rc : obj_keep(o, &o->groups, &o->group, sizeof o->group);
 	rc = rc ? rc : obj_keep(o, &o->materials, &o->material, sizeof o->material);
-	if (!rc && o->form->named)
+	if (!rc && obj_names_materials(o))
 		rc = obj_keep(o, &o->material_lines, &o->material_line, sizeof o->material_line);
 	o->nfaces++;
 	return rc;
@@ -319,6 +319,11 @@ static int add_face(struct obj *o, const struct geo_corner *face)
 static int too_few(const struct obj *o, unsigned n)
 {
 	return err_line(o->e, EINVAL, o->begun, 0, "a face has 3 corners or more, found %u", n);
+}
+
+static int too_many(const struct obj *o, unsigned n)
+{
+	return err_line(o->e, EINVAL, o->begun, 0, "%u corners; %s", n, o->form->holds);
 }
 
 static int read_fan(struct obj *o)
@@ -336,6 +341,8 @@ static int read_fan(struct obj *o)
 		if (n >= 2)
 			fan[1] = fan[2];
 	}
+	if (n > 3 && o->form->triangles)
+		return too_many(o, n);
 	return n < 3 ? too_few(o, n) : 0;
 }
 
@@ -352,7 +359,7 @@ static int read_quad(struct obj *o)
 			return rc;
 	}
 	if (n > 4)
-		return err_line(o->e, EINVAL, o->begun, 0, "%u corners; %s", n, o->form->holds);
+		return too_many(o, n);
 	return n < 3 ? too_few(o, n) : add_face(o, quad);
 }
 

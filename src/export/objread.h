@@ -75,6 +75,11 @@ static inline bool obj_chooses(const struct obj *o)
 	return !o->form->named || o->form->object;
 }
 
+static inline bool obj_names_materials(const struct obj *o)
+{
+	return o->form->named || o->form->materials;
+}
+
 /* ---- objread.c ---- */
 
 void obj_say(const struct obj *o, const char *fmt, ...) PRINTF(2, 3);

@@ -101,10 +101,12 @@ struct geo_name { const char *text; unsigned line; };
 struct geo_form {
 	bool quads;                            /* faces of 3 or 4 corners, no fans; more are EINVAL */
 	bool named;                            /* groups and materials have names, not numbers */
+	bool materials;                        /* materials have names, groups have numbers */
+	bool triangles;                        /* no face of more than 3 corners: it is EINVAL, no fan */
 	/* Our own texts have all digits of a number, and one at least behind the dot: what is typed into one is exact. */
 	bool exact;
 	const char *object;                    /* the object that is taken; NULL: all are, `o` and `g` only name groups */
-	const char *holds;                     /* "JOM holds triangles and quads", for messages */
+	const char *holds;                     /* "JOM holds triangles and quads", "only triangles": for messages */
 };
 
 /* What somebody wants a mesh to be. Lines count from 1, for messages. Arrays belong to the caller's arena. */
@@ -122,7 +124,8 @@ struct geo_put {
 
 	/* Of a form with `quads`, in the place of face; v of a triangle's fourth corner is GEO_NONE. */
 	struct geo_corner (*quad)[4];
-	/* Of a form with `named`, in the place of group and material: numbers of names; GEO_NONE. Each name once. */
+	/* Of a form with `named`, in the place of group and material: numbers of names; GEO_NONE. Each name once. Of one
+	 * with `materials`, names, usemtl and usemtl_line; group is there too, and material says nothing. */
 	struct geo_name *names;
 	uint32_t nnames;
 	uint32_t *object, *usemtl;             /* of each face */
