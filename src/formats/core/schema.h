@@ -98,6 +98,7 @@ struct record {
 /* The member has the bits; half.h makes numbers of them. */
 #define F16N(S, m, at, n, doc, ...) FIELDN_(S, m, uint16_t, F_F16, at, n, doc, __VA_ARGS__)
 #define U16N(S, m, at, n, doc, ...) FIELDN_(S, m, uint16_t, F_U16, at, n, doc, __VA_ARGS__)
+#define U32N(S, m, at, n, doc, ...) FIELDN_(S, m, uint32_t, F_U32, at, n, doc, __VA_ARGS__)
 #define F32N(S, m, at, n, doc, ...) FIELDN_(S, m, float, F_F32, at, n, doc, __VA_ARGS__)
 #define TEXT(S, m, at, n, doc, ...) FIELDN_(S, m, char, F_TEXT, at, n, doc, __VA_ARGS__)
 /* Fields without a member. RAW's name is unknown_OFFSET by custom. */
