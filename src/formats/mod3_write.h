@@ -4,6 +4,7 @@
 
 #include "match.h"
 #include "mod3.h"
+#include "retopo.h"
 #include "splice.h"
 #include "weld.h"
 

@@ -136,11 +136,6 @@ static int choose(struct assign *x, uint32_t f, uint32_t *out, struct err *e)
 	return 0;
 }
 
-static bool is_flat(const struct geo_corner c[3])
-{
-	return c[0].v == c[1].v || c[1].v == c[2].v || c[2].v == c[0].v;
-}
-
 int pmo_assign(const struct pmo *p, uint32_t mesh, const struct geo_mesh *was, const struct geo_put *put,
 	       struct pmo_assigned *out, struct arena *a, struct err *e)
 {
@@ -156,7 +151,7 @@ int pmo_assign(const struct pmo *p, uint32_t mesh, const struct geo_mesh *was, c
 		return err_nomem(e);
 	for (uint32_t f = 0; f < put->nfaces && !rc; f++) {
 		group[f] = GEO_NONE;
-		if (is_flat(put->face[f]))
+		if (geo_is_flat(put->face[f]))
 			continue;
 		rc = choose(&x, f, &group[f], e);
 		if (!rc)

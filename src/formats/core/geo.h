@@ -94,6 +94,12 @@ static inline bool geo_stays(struct geo_number given, float shown)
 
 struct geo_corner { uint32_t v, uv, normal; };         /* numbers from 0; uv and normal may be GEO_NONE */
 
+/* A face that draws nothing: two of its corners are one vertex. */
+static inline bool geo_is_flat(const struct geo_corner c[3])
+{
+	return c[0].v == c[1].v || c[1].v == c[2].v || c[2].v == c[0].v;
+}
+
 /* A name a text gave to objects or materials; line: of its first `o`, `g` or `usemtl`. */
 struct geo_name { const char *text; unsigned line; };
 

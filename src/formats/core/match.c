@@ -61,11 +61,6 @@ static void mark(uint8_t *used, const uint32_t *v, unsigned n)
 		used[v[k]] = 1;
 }
 
-static bool is_flat(const struct geo_corner c[3])
-{
-	return c[0].v == c[1].v || c[1].v == c[2].v || c[2].v == c[0].v;
-}
-
 /* All vertices in stored order. */
 static bool map_all(struct match *x)
 {
@@ -87,7 +82,7 @@ static int map_used(struct match *x, struct err *e)
 	for (uint32_t f = 0; f < x->was->nfaces; f++)
 		mark(ours, x->was->face[f], 3);
 	for (uint32_t f = 0; f < x->put->nfaces; f++)
-		for (unsigned c = 0; c < 3 && !is_flat(x->put->face[f]); c++)
+		for (unsigned c = 0; c < 3 && !geo_is_flat(x->put->face[f]); c++)
 			used[x->put->face[f][c].v] = 1;
 	for (i = 0; i < nnew; i++) {
 		x->to[i] = GEO_NONE;
@@ -150,7 +145,7 @@ static uint32_t take_faces(const struct match *x, struct triangle *t, uint32_t m
 		const struct geo_corner *c = x->put->face[f];
 		uint32_t v[3];
 
-		if (is_flat(c))
+		if (geo_is_flat(c))
 			continue;
 		for (unsigned k = 0; k < 3; k++)
 			v[k] = x->to[c[k].v];
@@ -256,7 +251,7 @@ static bool pair_faces(struct pairing *p, const uint32_t *order)
 	memset(p->x->to, 0xff, (size_t)put->nvertices * sizeof *p->x->to);
 	memset(p->from, 0xff, (size_t)was->nvertices * sizeof *p->from);
 	for (uint32_t f = 0; f < put->nfaces; f++) {
-		if (is_flat(put->face[f]))
+		if (geo_is_flat(put->face[f]))
 			continue;
 		if (n == was->nfaces || !pair_face(p, put->face[f], was->face[order[n]]))
 			return false;
@@ -333,7 +328,7 @@ static bool are_foreign(const struct match *x)
 	for (uint32_t f = 0; f < x->put->nfaces; f++) {
 		const struct geo_corner *c = x->put->face[f];
 
-		for (unsigned k = 0; k < 3 && !is_flat(c); k++) {
+		for (unsigned k = 0; k < 3 && !geo_is_flat(c); k++) {
 			uint32_t v = x->to[c[k].v];
 
 			if (normal_of(x, v) == GEO_NONE || c[k].normal == GEO_NONE)
@@ -416,7 +411,7 @@ static int mean_normals(struct match *x, struct arena *a, struct err *e)
 	for (uint32_t f = 0; f < x->put->nfaces; f++) {
 		const struct geo_corner *c = x->put->face[f];
 
-		for (unsigned k = 0; k < 3 && !is_flat(c); k++)
+		for (unsigned k = 0; k < 3 && !geo_is_flat(c); k++)
 			if (x->out->v[x->to[c[k].v]].mixed && c[k].normal != GEO_NONE)
 				add_normal(x->out->mean[x->to[c[k].v]], x->put->normal[c[k].normal]);
 	}
@@ -468,7 +463,7 @@ static int take_corners(struct match *x)
 		}
 	out->foreign_normals = x->put->foreign_normals || are_foreign(x);
 	for (uint32_t f = 0; f < x->put->nfaces; f++)
-		for (unsigned k = 0; k < 3 && !is_flat(x->put->face[f]); k++)
+		for (unsigned k = 0; k < 3 && !geo_is_flat(x->put->face[f]); k++)
 			if (!take_corner(x, &x->put->face[f][k]))
 				return 0;
 	take_unused(x, stream_count(x->was, GEO_UV), stream_count(x->was, GEO_NORMAL));
