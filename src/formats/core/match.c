@@ -470,19 +470,25 @@ static int take_corners(struct match *x)
 	return 1;
 }
 
+static int begin(struct match *x, struct arena *a, struct err *e)
+{
+	x->uvs = geo_values(x->was, GEO_UV);
+	x->normals = geo_values(x->was, GEO_NORMAL);
+	x->to = arena_alloc(a, (size_t)x->put->nvertices + 1, sizeof *x->to);
+	x->out->v = arena_alloc(a, (size_t)x->was->nvertices + 1, sizeof *x->out->v);
+	x->out->other_material = 0;
+	return x->to && x->out->v ? 0 : err_nomem(e);
+}
+
 int geo_match(const struct geo_stored *stored, const struct geo_put *put, struct geo_match *out, struct arena *a,
 	      struct err *e)
 {
 	const struct geo_mesh *was = stored->mesh;
 	struct match x = { .stored = stored, .was = was, .put = put, .out = out };
-	int rc = 0;
+	int rc = begin(&x, a, e);
 
-	x.uvs = geo_values(was, GEO_UV);
-	x.normals = geo_values(was, GEO_NORMAL);
-	x.to = arena_alloc(a, (size_t)put->nvertices + 1, sizeof *x.to);
-	out->v = arena_alloc(a, (size_t)was->nvertices + 1, sizeof *out->v);
-	if (!x.to || !out->v)
-		return err_nomem(e);
+	if (rc)
+		return rc;
 	if (map_all(&x))
 		rc = same_faces(&x, e);
 	if (!rc) {
@@ -494,5 +500,31 @@ int geo_match(const struct geo_stored *stored, const struct geo_put *put, struct
 		rc = rc > 0 ? same_faces(&x, e) : rc;
 	}
 	rc = rc > 0 ? take_corners(&x) : rc;
+	return rc > 0 ? mean_normals(&x, a, e) : rc;
+}
+
+static uint32_t count_staying(const struct match *x)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < x->was->nvertices; i++) {
+		const struct geo_number *p = x->put->position[i];
+		const float *q = x->was->position[i];
+
+		n += geo_stays(p[0], geo_shown(q[0])) && geo_stays(p[1], geo_shown(q[1])) &&
+		     geo_stays(p[2], geo_shown(q[2]));
+	}
+	return n;
+}
+
+int geo_match_vertices(const struct geo_stored *stored, const struct geo_put *put, struct geo_match *out,
+		       struct arena *a, struct err *e)
+{
+	struct match x = { .stored = stored, .was = stored->mesh, .put = put, .out = out };
+	int rc = begin(&x, a, e);
+
+	if (rc || !map_all(&x) || count_staying(&x) < (x.was->nvertices + 1) / 2)
+		return rc;
+	rc = take_corners(&x);
 	return rc > 0 ? mean_normals(&x, a, e) : rc;
 }

@@ -34,6 +34,12 @@ struct geo_match {
 int geo_match(const struct geo_stored *was, const struct geo_put *put, struct geo_match *out, struct arena *a,
 	      struct err *e);
 
+/* 1: the vertices are the stored ones in their order, whatever the faces are; *out is filled in, but for
+ * other_material. There are as many, at least half of them are where they were, and no corner gives one a second value.
+ * 0: they may be others; or an error. */
+int geo_match_vertices(const struct geo_stored *was, const struct geo_put *put, struct geo_match *out, struct arena *a,
+		       struct err *e);
+
 /* The values of that kind; NULL: the mesh has none. */
 const float *geo_values(const struct geo_mesh *m, unsigned attr);
 /* Within 1 degree. given may have any length; shown has length 1, or 0: no direction, which goes with nothing. */
