@@ -11,7 +11,9 @@
 
 #include "export.h"
 
-static char *written(struct object *o, uint32_t mesh, bool weights)
+enum what { SHAPE, NAMED_SHAPE, WEIGHTS };
+
+static char *written(struct object *o, uint32_t mesh, enum what what)
 {
 	struct geo_material mat[64] = { { 0 } };
 	struct geo_mesh m;
@@ -22,7 +24,10 @@ static char *written(struct object *o, uint32_t mesh, bool weights)
 	if (o->format->model->mesh(o, mesh, &m, &a, &e))
 		fail_msg("%s", e.text);
 	assert_true(m.nparts <= ARRAY_LEN(mat));
-	if (weights)
+	for (unsigned k = 0; k < m.nparts && what == NAMED_SHAPE; k++)
+		if (o->format->model->material(o, (uint32_t)m.parts[k].material, &mat[k], &a, &e))
+			fail_msg("%s", e.text);
+	if (what == WEIGHTS)
 		weights_write(&out, &m);
 	else
 		obj_write(&out, &m, mesh, mat);
@@ -34,12 +39,17 @@ static char *written(struct object *o, uint32_t mesh, bool weights)
 
 char *obj_text(struct object *o, uint32_t mesh)
 {
-	return written(o, mesh, false);
+	return written(o, mesh, SHAPE);
+}
+
+char *named_obj_text(struct object *o, uint32_t mesh)
+{
+	return written(o, mesh, NAMED_SHAPE);
 }
 
 char *weights_text(struct object *o, uint32_t mesh)
 {
-	return written(o, mesh, true);
+	return written(o, mesh, WEIGHTS);
 }
 
 char *with_line(char *text, const char *begins, unsigned n, const char *line)

@@ -218,7 +218,8 @@ static bool chunk(const struct object *o, uint32_t i, struct chunk *out)
 
 static const struct model_ops model = {
 	.open = mlp_open, .count = count, .locate = locate, .chunk = chunk, .doc = mlp_doc, .mesh = mlp_geometry_of,
-	.material = mlp_material, .has = has, .file = mlp_rows_file, .verify = mlp_verify,
+	.form = mlp_form, .material = mlp_material, .has = has, .file = mlp_rows_file, .file_put = mlp_rows_put,
+	.verify = mlp_verify, .doc_put = mlp_doc_put, .mesh_put = mlp_mesh_put,
 };
 
 static const struct own_file own[MLP_OWNS] = {
