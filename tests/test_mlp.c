@@ -429,11 +429,11 @@ static void test_missing_members(void **state)
 	part[BUILD_MGP] = (struct buf){ 0 };
 	k = open_parts(part);
 	assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text,
-			    "table at 0x34: mesh 0 has 16 bytes of an MGP, but there is no MGP of this name");
+			    "table at 0x34: mesh 0 has 16 bytes of an MGP, but there is no .mgp of the same name beside it");
 	close_opened(&k);
 	part[BUILD_MMP] = (struct buf){ 0 };
 	k = open_parts(part);
-	assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text, "there is no MMP of this name");
+	assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text, "there is no .mmp of the same name beside it");
 	close_opened(&k);
 }
 

@@ -54,10 +54,10 @@ static int check_slice(const struct reading *r, unsigned part, uint64_t at, uint
 {
 	const struct source *src = object_part(r->x->o, part);
 
-	if (!size || (src && span_ok(src->size, at, size, 1)))
+	if (!size || !src || span_ok(src->size, at, size, 1))
 		return 0;
 	return wrong(r, MLP_LIBRARY, mlp_record_at(r->i), what, "0x%x bytes at 0x%" PRIx64 " end past the 0x%" PRIx64
-		     " of the file", size, at, src ? src->size : 0);
+		     " of the file", size, at, src->size);
 }
 
 static int check_slices(const struct reading *r)
@@ -155,6 +155,8 @@ static int check_primary(const struct reading *r)
 	uint64_t vertices = (uint64_t)p->vertex_count * MLP_VERTEX_SIZE, indices = (uint64_t)i->index_count * 2;
 	uint64_t at = r->at + r->mesh->primary, index_at = r->at + r->mesh->index;
 
+	if (!object_part(r->x->o, MLP_MMP))
+		return wrong(r, MLP_LIBRARY, mlp_record_at(r->i) + 0x14, "MMP slice", "the MMP was not found");
 	if (p->stride != MLP_VERTEX_SIZE)
 		return wrong(r, MLP_LIBRARY, at + 0x08, "stride", "%u, expected %u", p->stride, MLP_VERTEX_SIZE);
 	if (p->size != vertices)

@@ -69,17 +69,19 @@ static int read_table(struct object *o, struct err *e)
 	return rc;
 }
 
+/* The MMP is always needed, the MGP where a mesh has a slice of it. A container that knows the members of its entries may
+ * have found only some of them: then meshes lack what would be in the others. */
 static int check_members(const struct object *o, struct err *e)
 {
 	const struct mlp *m = o->priv;
 
-	if (!o->member[MLP_MMP - 1])
-		return err_set(e, EBADMSG, "there is no MMP of this name");
-	for (uint32_t i = 0; i < m->head.mesh_count && !o->member[MLP_MGP - 1]; i++)
+	if (o->member[MLP_MGP - 1] || (o->around && o->around->handed))
+		return 0;
+	for (uint32_t i = 0; i < m->head.mesh_count; i++)
 		if (m->mesh[i].rec.mgp_size)
 			return err_at(e, EBADMSG, o->src, mlp_record_at(i) + 0x18, "table",
-				      "mesh %u has %u bytes of an MGP, but there is no MGP of this name", i,
-				      m->mesh[i].rec.mgp_size);
+				      "mesh %u has %u bytes of an MGP, but there is no .mgp of the same name beside it",
+				      i, m->mesh[i].rec.mgp_size);
 	return 0;
 }
 
@@ -140,7 +142,7 @@ static int find_materials(struct object *o, struct err *e)
 
 static uint64_t most_of(const struct source *src)
 {
-	return FOLD * src->size + FOLD_MORE;
+	return src ? FOLD * src->size + FOLD_MORE : 0;
 }
 
 static int read_mesh(struct mlp_opening *x, uint32_t i, uint32_t *nbroken, struct err *e)

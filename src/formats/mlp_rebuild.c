@@ -267,7 +267,7 @@ static int put_shape(struct rebuild *r, struct err *e)
 	if (rc)
 		return rc;
 	if (r->now.nvertices != x->mesh->nvertices && x->mesh->stride && !x->s.rows)
-		return err_set(e, EPERM, "the MGP is not there: mesh %u has to keep its %u vertices", x->number,
+		return err_set(e, EPERM, "the MGP was not found: mesh %u has to keep its %u vertices", x->number,
 			       x->mesh->nvertices);
 	rc = mlp_shape_put(x, &r->now, e);
 	if (!rc && r->now.nvertices == MLP_VERTICES_MOST)

@@ -188,7 +188,9 @@ static int take_row(const struct reading *r, struct word w, uint32_t vertex)
 	if (w.n % 2)
 		return err_line(r->e, EINVAL, r->line, 0, "row of %zu hex digits, expected %zu", w.n, 2 * stride);
 	if (w.n != 2 * stride && !stride)
-		return err_line(r->e, EINVAL, r->line, 0, "row of %zu bytes, but mesh %u has none", w.n / 2, r->number);
+		return err_line(r->e, EINVAL, r->line, 0, r->mesh->stride ?
+				"row of %zu bytes, but the MGP of mesh %u was not found" :
+				"row of %zu bytes, but mesh %u has none", w.n / 2, r->number);
 	if (w.n != 2 * stride)
 		return err_line(r->e, EINVAL, r->line, 0, "row of %zu bytes, stride is %zu", w.n / 2, stride);
 	if (!take_hex(w, stride ? r->rows + vertex * stride : nothing))
