@@ -67,14 +67,29 @@ static int put_values(struct mlp_edit *x, const struct geo_match *match, struct 
 	return rc;
 }
 
-static int put_mesh(struct mlp_edit *x, const struct geo_put *put, struct err *e)
+/* 1: it has the topology that is stored. Faces with other corners can look like the same faces over other vertices that
+ * are used; which of both is meant is what leaves more vertices where they are. */
+static int match_mesh(struct mlp_edit *x, struct geo_match *match, struct err *e)
 {
 	struct geo_stored stored = { .mesh = &x->was, .normal_kept = mlp_normal_kept };
+	struct geo_match by_number;
+	int rc = geo_match(&stored, &x->put, match, x->a, e), other;
+
+	if (rc <= 0)
+		return rc;
+	other = geo_match_vertices(&stored, &x->put, &by_number, x->a, e);
+	return other < 0 ? other : !other || by_number.stays <= match->stays;
+}
+
+static int put_mesh(struct mlp_edit *x, const struct geo_put *put, struct err *e)
+{
 	struct geo_match match;
 	int rc = mlp_geometry(x->o, x->number, &x->s, &x->was, x->a, e);
 
+	if (!rc && put->nvertices > MLP_VERTICES_MOST && put->nvertices > x->mesh->nvertices)
+		rc = mlp_too_many(put->nvertices, e);
 	rc = rc ? rc : mlp_names(x, put, e);
-	rc = rc ? rc : geo_match(&stored, &x->put, &match, x->a, e);
+	rc = rc ? rc : match_mesh(x, &match, e);
 	if (rc > 0)
 		return put_values(x, &match, e);
 	return rc ? rc : mlp_rebuild(x, e);

@@ -19,7 +19,7 @@ struct rebuild {
 
 /* ---- faces ---- */
 
-static int too_many(uint32_t n, struct err *e)
+int mlp_too_many(uint32_t n, struct err *e)
 {
 	return err_set(e, EINVAL, "%u vertices, 16-bit indexes reach %u", n, MLP_VERTICES_MOST);
 }
@@ -140,7 +140,7 @@ static int make_vertices(struct rebuild *r, struct err *e)
 	t.stored = stored;
 	rc = rc ? rc : retopo(&t, e);
 	if (!rc && !t.applied && t.nvertices > MLP_VERTICES_MOST)
-		rc = too_many(t.nvertices, e);
+		rc = mlp_too_many(t.nvertices, e);
 	if (!rc && !t.applied) {
 		find_old(r, &t);
 		r->corner = t.of;
@@ -281,7 +281,7 @@ static int put_shape(struct rebuild *r, struct err *e)
 int mlp_rebuild(struct mlp_edit *x, struct err *e)
 {
 	struct rebuild r = { .x = x };
-	int rc = x->put.nvertices > MLP_VERTICES_MOST ? too_many(x->put.nvertices, e) : mlp_assign(x, &r.part, e);
+	int rc = x->put.nvertices > MLP_VERTICES_MOST ? mlp_too_many(x->put.nvertices, e) : mlp_assign(x, &r.part, e);
 
 	rc = rc ? rc : sort_faces(&r, e);
 	rc = rc ? rc : find_vertices(&r, e);

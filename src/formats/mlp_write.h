@@ -61,6 +61,7 @@ int mlp_bounds_put(const struct mlp_edit *x, const struct mlp_shape *now, struct
 int mlp_shape_put(const struct mlp_edit *x, const struct mlp_shape *now, struct err *e);
 /* A text with another topology (mlp_rebuild.c). */
 int mlp_rebuild(struct mlp_edit *x, struct err *e);
+int mlp_too_many(uint32_t nvertices, struct err *e);           /* EINVAL */
 
 /* The stored vertices with the values that the text gives them. */
 int mlp_put_vertices(const struct mlp_edit *x, const struct geo_match *match, uint8_t **out, struct err *e);

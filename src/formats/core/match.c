@@ -449,18 +449,36 @@ static uint32_t stream_count(const struct geo_mesh *m, unsigned attr)
 	return 0;
 }
 
-static int take_corners(struct match *x)
+/* Of a mesh whose positions are floats; those of others say nothing here. */
+static bool stays_there(const struct match *x, uint32_t theirs, uint32_t ours)
+{
+	const struct geo_number *p = x->put->position[theirs];
+	const float *q = x->was->position ? x->was->position[ours] : NULL;
+
+	return q && geo_stays(p[0], geo_shown(q[0])) && geo_stays(p[1], geo_shown(q[1])) &&
+	       geo_stays(p[2], geo_shown(q[2]));
+}
+
+static void take_vertices(struct match *x)
 {
 	struct geo_match *out = x->out;
 
-	out->no_uvs = out->no_normals = 0;
+	out->stays = 0;
 	for (uint32_t i = 0; i < x->was->nvertices; i++)
 		out->v[i] = (struct geo_matched){ GEO_NONE, GEO_NONE, GEO_NONE, 0, false, false };
 	for (uint32_t i = 0; i < x->put->nvertices; i++)
 		if (x->to[i] != GEO_NONE) {
 			out->v[x->to[i]].from = i;
 			out->v[x->to[i]].line = x->put->vertex_line[i];
+			out->stays += stays_there(x, i, x->to[i]);
 		}
+}
+
+static int take_corners(struct match *x)
+{
+	struct geo_match *out = x->out;
+
+	out->no_uvs = out->no_normals = 0;
 	out->foreign_normals = x->put->foreign_normals || are_foreign(x);
 	for (uint32_t f = 0; f < x->put->nfaces; f++)
 		for (unsigned k = 0; k < 3 && !geo_is_flat(x->put->face[f]); k++)
@@ -499,22 +517,10 @@ int geo_match(const struct geo_stored *stored, const struct geo_put *put, struct
 		rc = map_by_faces(&x, e);
 		rc = rc > 0 ? same_faces(&x, e) : rc;
 	}
+	if (rc > 0)
+		take_vertices(&x);
 	rc = rc > 0 ? take_corners(&x) : rc;
 	return rc > 0 ? mean_normals(&x, a, e) : rc;
-}
-
-static uint32_t count_staying(const struct match *x)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < x->was->nvertices; i++) {
-		const struct geo_number *p = x->put->position[i];
-		const float *q = x->was->position[i];
-
-		n += geo_stays(p[0], geo_shown(q[0])) && geo_stays(p[1], geo_shown(q[1])) &&
-		     geo_stays(p[2], geo_shown(q[2]));
-	}
-	return n;
 }
 
 int geo_match_vertices(const struct geo_stored *stored, const struct geo_put *put, struct geo_match *out,
@@ -523,8 +529,11 @@ int geo_match_vertices(const struct geo_stored *stored, const struct geo_put *pu
 	struct match x = { .stored = stored, .was = stored->mesh, .put = put, .out = out };
 	int rc = begin(&x, a, e);
 
-	if (rc || !map_all(&x) || count_staying(&x) < (x.was->nvertices + 1) / 2)
+	if (rc || !map_all(&x))
 		return rc;
+	take_vertices(&x);
+	if (out->stays < x.was->nvertices - x.was->nvertices / 2)
+		return 0;
 	rc = take_corners(&x);
 	return rc > 0 ? mean_normals(&x, a, e) : rc;
 }

@@ -29,6 +29,7 @@ struct geo_match {
 	bool foreign_normals;                  /* most normals are another program's */
 	uint32_t no_uvs, no_normals;           /* corners with a value that their vertex has no place for */
 	uint32_t other_material;               /* faces with another material than their part's */
+	uint32_t stays;                        /* vertices that are where they were */
 };
 /* 1: the same topology (views.md 4), *out is filled in; 0: another one; or an error. */
 int geo_match(const struct geo_stored *was, const struct geo_put *put, struct geo_match *out, struct arena *a,
