@@ -383,7 +383,8 @@ def accepted(s, base):
 
 def nearest(was, p):
     """Number of the old vertex at p, else of the nearest."""
-    return min(range(len(was['v'])), key=lambda k: (math.dist(p, [real(x) for x in was['v'][k][:3]]), k))
+    places = [[real(x) for x in v[:3]] for v in was['v']]
+    return min(range(len(places)), key=lambda k: (math.dist(p, places[k]), places[k], k))
 
 
 def text_of(values):
