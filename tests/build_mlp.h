@@ -5,7 +5,7 @@
 #include "build.h"
 
 #define BUILD_SUBS 4u
-#define BUILD_MESHES 8u
+#define BUILD_LIBRARY 8u
 
 enum { BUILD_MLP, BUILD_MMP, BUILD_MGP, BUILD_SCP, BUILD_PARTS };
 
@@ -23,8 +23,8 @@ struct build_mlp_mesh {
 struct build_mlp {
 	struct buf metadata, mmp, mgp;
 	unsigned nmeshes;
-	struct { uint32_t id, metadata, mmp, mgp, metadata_size, mmp_size, mgp_size; } record[BUILD_MESHES];
-	unsigned nsubs[BUILD_MESHES];
+	struct { uint32_t id, metadata, mmp, mgp, metadata_size, mmp_size, mgp_size; } record[BUILD_LIBRARY];
+	unsigned nsubs[BUILD_LIBRARY];
 	/* After build_mlp(): where the metadata of the first mesh begins. */
 	uint32_t base;
 };

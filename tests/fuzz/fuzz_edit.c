@@ -3,10 +3,11 @@
  * entry changes.
  *
  *     0  1  which source, modulo 6: the demo archive, those of models.h, or one of the input
- *     1  1  1: -o grow; 2: also files that are no views; 4: the source is an archive of packed models
+ *     1  1  1: -o grow; 2: also files that are no views; 4: the source is an archive of packed models; 8: a quartet
  *     2  2  which of its files
  *     4  2  of an archive of the input: its length, then the archive
  *     ..    changes: kind, place (2), length; bytes */
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -91,6 +92,60 @@ static void demo(struct buf *out)
 static void (*const makers[])(struct buf *out) = {
 	demo, models_databin, models_mod3, models_jom, models_tex, [PACKED] = models_arc
 };
+
+static void write_file(const char *path, struct buf *b)
+{
+	FILE *f = fopen(path, "wb");
+
+	if (b->bad || !f || fwrite(b->p, 1, b->len, f) != b->len || fclose(f))
+		abort();
+	buf_free(b);
+}
+
+static char quartet_dir[] = "/tmp/modelfs-edit-XXXXXX";
+static const char *const quartet_files[] = { "x.mlp", "x.mmp", "x.mgp" };
+
+static void quartet_path(unsigned k, char path[64])
+{
+	snprintf(path, 64, "%s/%s", quartet_dir, quartet_files[k]);
+}
+
+static void remove_quartet(void)
+{
+	char path[64];
+
+	for (unsigned k = 0; k < ARRAY_LEN(quartet_files); k++) {
+		quartet_path(k, path);
+		unlink(path);
+	}
+	rmdir(quartet_dir);
+}
+
+/* Its files are looked for by name, so they stay until the end. */
+static struct source_tree *quartet(void)
+{
+	static struct source_tree tree;
+	struct tree_options opt = { .cache = 64 << 20, .write = true };
+	struct buf part[ARRAY_LEN(quartet_files)];
+	char path[64];
+
+	if (tree.t)
+		return &tree;
+	if (!mkdtemp(quartet_dir) || atexit(remove_quartet))
+		abort();
+	models_quartet(part);
+	for (unsigned k = 0; k < ARRAY_LEN(part); k++) {
+		quartet_path(k, path);
+		write_file(path, &part[k]);
+	}
+	quartet_path(0, path);
+	if (tree_open(path, &opt, &tree.t, NULL))
+		abort();
+	node_list(tree.t, tree_root(tree.t), 0, true, collect, &tree);
+	if (tree.views != 11)                  /* header, materials, three meshes */
+		abort();
+	return &tree;
+}
 
 /* Opened once; its file is its own. */
 static struct source_tree *ours(unsigned which)
@@ -384,7 +439,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 6)
 		return 0;
-	if (data[1] & 4 || data[0] % 6 < PACKED) {
+	if (data[1] & 8) {
+		s = quartet();
+	} else if (data[1] & 4 || data[0] % 6 < PACKED) {
 		s = ours(data[1] & 4 ? PACKED : data[0] % 6);
 	} else {
 		size_t len = take16(&in);

@@ -1,8 +1,11 @@
 #include "models.h"
 
+#include <string.h>
+
 #include "build_arc.h"
 #include "build_jom.h"
 #include "build_mhp.h"
+#include "build_mlp.h"
 #include "build_mod3.h"
 #include "build_pmo.h"
 #include "build_tex.h"
@@ -159,6 +162,15 @@ void models_mod3(struct buf *out)
 void models_jom(struct buf *out)
 {
 	build_jom_hut(out);
+}
+
+void models_quartet(struct buf out[3])
+{
+	struct build_mlp b;
+	struct buf part[BUILD_PARTS];
+
+	build_three(&b, part);
+	memcpy(out, part, 3 * sizeof *out);
 }
 
 void models_tex(struct buf *out)
