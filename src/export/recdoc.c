@@ -201,13 +201,18 @@ static void put_own(struct buf *out, const struct format *f)
 		[PART_BONE] = "",
 	};
 
-	if (f->nown)
+	if (f->nown || f->nmembers)
 		buf_str(out, "\n| File | |\n|---|---|\n");
 	for (unsigned i = 0; i < f->nown; i++) {
 		const struct own_file *own = &f->own[i];
 
 		buf_printf(out, "| `%s%s` | ", own->stem ? "NAME" : of_part[own->part], own->name);
 		put_sentence(out, own->doc);
+		buf_str(out, " |\n");
+	}
+	for (unsigned i = 0; i < f->nmembers; i++) {
+		buf_printf(out, "| `raw/whole.%s` | `NAME.%s`: ", f->members[i].ext, f->members[i].ext);
+		put_sentence(out, f->members[i].doc);
 		buf_str(out, " |\n");
 	}
 }

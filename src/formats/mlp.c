@@ -224,16 +224,16 @@ static const struct model_ops model = {
 
 static const struct own_file own[MLP_OWNS] = {
 	[MLP_OWN_MATERIALS] = { "materials.yaml", "Ids of materials, and the submeshes that have them", PART_OBJECT },
-	[MLP_OWN_SCENE] = { "scene.refs.yaml", "Where the scene has the ids of meshes", PART_OBJECT, .fixed = true,
+	[MLP_OWN_SCENE] = { "scene.refs.yaml", "Where the scene has the ids of meshes; read-only", PART_OBJECT, .fixed = true,
 			    .there = has_scene },
 	[MLP_OWN_ROWS] = { ".attr.csv", "Normal and MGP row of each vertex, in hex digits", PART_MESH, .bytes = true,
 			   .there = is_rigid },
 };
 
 static const struct member members[] = {
-	[MLP_MMP - 1] = { "mmp", "Vertices and indices", true },
-	[MLP_MGP - 1] = { "mgp", "Further attributes of the vertices; needed when a mesh has some", false },
-	[MLP_SCP - 1] = { "scp", "Scene", false },
+	[MLP_MMP - 1] = { "mmp", "vertices and indices", true },
+	[MLP_MGP - 1] = { "mgp", "further attributes of the vertices; needed when a mesh has some", false },
+	[MLP_SCP - 1] = { "scp", "the scene, if there is one", false },
 };
 
 const struct format fmt_mlp = {
@@ -241,8 +241,7 @@ const struct format fmt_mlp = {
 	.title = "PS3 model quartet",
 	.ext = "mlp",
 	.doc = "A library of meshes in four files of one name. MLP: the table and what each mesh consists of; MMP: vertices "
-	       "and indices; MGP: further attributes, whose layout is unknown; SCP: the scene, likewise. All numbers are "
-	       "big-endian.",
+	       "and indices; MGP: further attributes, whose layout is unknown; SCP: the scene, likewise.",
 	.be = true,
 	.role = ROLE_MODEL,
 	.probe = probe,
