@@ -335,6 +335,7 @@ static void test_unknown_normals(void **state)
 	assert_false(((const struct mlp *)k.o->priv)->normals);
 	unchanged(edited_obj(&k, 1, "mtllib 1.mtl\no mesh_1\nv 0 0 0\nv 1 0.5 -1\nv 2 1 -2\nvn 1 0 0\nvn 1 0 0\nvn 1 0 0\n"
 				    "g group_0\nusemtl mat_000000aa\nf 1//1 2//2 3//3\n"));
+	assert_non_null(strstr(k.said, "mesh 1: vn lines change nothing"));
 	text = named_obj_text(k.o, 0);
 	assert_null(strstr(text, "vn "));
 	free(text);

@@ -383,6 +383,45 @@ static void test_end_without_padding(void **state)
 	edited_close(&k);
 }
 
+/* Without groups, a face goes to the submesh of its material; where several have it, to that of the nearest old face. */
+static void test_groups_by_material(void **state)
+{
+	char *text;
+
+	(void)state;
+	start();
+	text = with_line(named_obj_text(k.o, 0), "g ", 1, "");
+	text = with_line(text, "g ", 0, "");
+	text = with_line(text, "f ", 2, "f 4//4 3//3 2//2\nf 2//2 1//1 3//3\n");
+	edited_obj_twice(&k, 0, text);
+	free(text);
+	INDICES(0x40, 0, 1, 2, 0, 2, 3, 1, 1, 3, 3, 2, 1, 1, 0, 2);
+	WORDS(0, 0x30, 94);
+	WORDS(0, 0x1b4, 9);
+	WORDS(0, 0x220, 15);
+	WORDS(0, 0x22c, 30);
+	no_more();
+
+	start();
+	put_be32(k.bytes[0] + 0x1c4, 0xaa);
+	put_be32(k.was[0] + 0x1c4, 0xaa);
+	edited_settle(&k);
+	/* Middles: 1 .5 -1 and 1.67 .83 -1.67 in submesh 0, 2 1 -2 in submesh 1; the new face's is 1.33 .67 -1.33, nearest
+	 * to the first, and the last one's 2 1 -2. */
+	edited_obj_twice(&k, 0, "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\nusemtl mat_000000aa\n"
+				"f 4 3 2\nf 1 2 3\nf 2 1 4\nf 1 3 4\nf 2 3 4\n");
+	INDICES(0x40, 0, 1, 2, 1, 0, 3, 0, 2, 3, 1, 1, 3, 3, 2, 1, 1, 2, 3);
+	WORDS(0, 0x30, 100);
+	WORDS(0, 0x40, 0x70);
+	WORDS(0, 0x5c, 0xb0);
+	WORDS(0, 0x154, 9);
+	WORDS(0, 0x1b0, 9, 9);
+	WORDS(0, 0x220, 18);
+	WORDS(0, 0x22c, 36);
+	sizes_are(0xf0, 0x30);
+	edited_close(&k);
+}
+
 /* ---- refusals ---- */
 
 #define VERTICES "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\n"
@@ -533,7 +572,8 @@ int main(void)
 		cmocka_unit_test(test_more_faces_at_the_end), cmocka_unit_test(test_more_vertices),
 		cmocka_unit_test(test_doubled_vertex), cmocka_unit_test(test_fewer_vertices), cmocka_unit_test(test_split),
 		cmocka_unit_test(test_bounds_of_new), cmocka_unit_test(test_end_without_padding),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many), cmocka_unit_test(test_fixed_sizes),
+		cmocka_unit_test(test_groups_by_material), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_many), cmocka_unit_test(test_fixed_sizes),
 		cmocka_unit_test(test_no_room), cmocka_unit_test(test_without_mgp),
 	};
 

@@ -10,6 +10,7 @@
 #define MAGIC 0xbaba0031u
 #define PRIMITIVE 5u                           /* list of triangles */
 #define INDEX_TYPE 1u                          /* 16 bits */
+#define SUBMESHES_MOST (1u << 22)              /* of all meshes */
 #define INFINITE 0x7f800000u                   /* a float32 with this exponent is not finite */
 
 struct reading {
@@ -206,6 +207,9 @@ static int read_submeshes(struct reading *r)
 	int rc = 0;
 
 	r->mesh->first_sub = (uint32_t)(r->x->subs.len / sizeof(struct mlp_sub));
+	if (n > SUBMESHES_MOST - r->mesh->first_sub)
+		return wrong(r, MLP_LIBRARY, r->at + 0xa4, "submesh count", "%u, and %u of other meshes, are more than %u",
+			     n, r->mesh->first_sub, SUBMESHES_MOST);
 	for (uint32_t k = 0; k < n && !rc; k += got) {
 		got = n - k < most ? n - k : most;
 		rc = take(r, MLP_LIBRARY, r->x->room, (size_t)got * MLP_SUBMESH_SIZE,

@@ -11,7 +11,7 @@
 #define MAGIC 0xfafa0003u
 #define MESHES_MOST 65535u
 #define BROKEN_MOST 8192u                      /* with more of them it is no quartet */
-#define FOLD 16u                               /* slices may share bytes: so often all of a file is read, and */
+#define FOLD 4u                                /* slices may share bytes: so often all of a file is read, and */
 #define FOLD_MORE 65536u                       /* some more of a small one */
 
 /* ---- header and table ---- */

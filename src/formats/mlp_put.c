@@ -88,6 +88,9 @@ static int put_mesh(struct mlp_edit *x, const struct geo_put *put, struct err *e
 
 	if (!rc && put->nvertices > MLP_VERTICES_MOST && put->nvertices > x->mesh->nvertices)
 		rc = mlp_too_many(put->nvertices, e);
+	if (!rc && put->nnormals && !x->m->normals)
+		object_say(x->o, "mesh %u: vn lines change nothing, as it is unknown how normals are packed; "
+			   "meshes/%u.attr.csv has their words", x->number, x->number);
 	rc = rc ? rc : mlp_names(x, put, e);
 	rc = rc ? rc : match_mesh(x, &match, e);
 	if (rc > 0)

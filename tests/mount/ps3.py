@@ -251,39 +251,23 @@ class Obj:
         return ('\n'.join(out) + '\n').encode()
 
     def blender(self):
-        """As Blender writes it: six decimals, four of normals, no groups, other words at the start."""
-        out = ['# Blender', self.head[1]] + ['v ' + ' '.join('%.6f' % float(x) for x in v.split()) for v in self.v]
-        seen = {}
-        for v in self.vn:
-            n = [float(x) for x in v.split()]
-            length = math.hypot(*n) or 1
-            n = ' '.join('%.4f' % (x / length) for x in n)
-            seen.setdefault(n, len(seen) + 1)
-            out += ['vn ' + n] if seen[n] == len(seen) else []
-        number = lambda k: [seen[' '.join('%.4f' % (float(x) / (math.hypot(*map(float, self.vn[k].split())) or 1))
-                                          for x in self.vn[k].split())]]
-        # the same text twice is one vn line
-        lines, index = [], {}
-        for v in self.vn:
-            n = [float(x) for x in v.split()]
-            length = math.hypot(*n) or 1
-            line = 'vn ' + ' '.join('%.4f' % (x / length) for x in n)
-            if line not in index:
-                index[line] = len(index) + 1
-                lines.append(line)
-        out = [x for x in out if not x.startswith('vn ')] + lines
-        now = None
+        """As Blender writes it: six decimals, four of normals, which have length 1 and stand there once, no groups."""
+        normal, out, now = {}, ['# Blender', self.head[1]], None
+
+        def vn(k):
+            n = [float(x) for x in self.vn[k].split()]
+            line = 'vn ' + ' '.join('%.4f' % (x / (math.hypot(*n) or 1)) for x in n)
+            return normal.setdefault(line, len(normal) + 1)
+
+        out += ['v ' + ' '.join('%.6f' % float(x) for x in v.split()) for v in self.v]
+        for k in range(len(self.vn)):
+            vn(k)
+        out += normal
         for g, c in self.faces:
             if g != now:
                 out.append('usemtl ' + self.mtl[g])
                 now = g
-            corner = lambda k: str(k + 1)
-            if self.vn:
-                def corner(k):
-                    n = [float(x) for x in self.vn[k].split()]
-                    length = math.hypot(*n) or 1
-                    return '%d//%d' % (k + 1, index['vn ' + ' '.join('%.4f' % (x / length) for x in n)])
-            out.append('f ' + ' '.join(corner(k) for k in c))
+            out.append('f ' + ' '.join(f'{k + 1}//{vn(k)}' if self.vn else str(k + 1) for k in c))
         return ('\n'.join(out) + '\n').encode()
 
 
