@@ -33,8 +33,8 @@ void build_mlp_mesh(struct build_mlp *b, const struct build_mlp_mesh *m);
 /* The four files, without an SCP; frees what b holds but keeps its numbers. */
 void build_mlp(struct build_mlp *b, struct buf part[BUILD_PARTS]);
 
-/* Offsets in the MLP: of the record of mesh i, of its metadata, of its submesh k, and of the descriptors of vertices (0),
- * MGP rows (1; of a mesh that has some) and indices (2, or 1). */
+/* Offsets in the MLP: of the record of mesh i, of its metadata, of its submesh k, and of the descriptors of vertices
+ * (0), MGP rows (1; of a mesh that has some) and indices (2, or 1). */
 uint32_t build_mlp_record(unsigned i);
 uint32_t build_mlp_metadata(const struct build_mlp *b, unsigned i);
 uint32_t build_mlp_submesh(const struct build_mlp *b, unsigned i, unsigned k);
@@ -44,8 +44,8 @@ uint32_t build_mlp_stream(const struct build_mlp *b, unsigned i, unsigned k);
 void setb16(struct buf *b, size_t at, unsigned v);
 void setb32(struct buf *b, size_t at, uint32_t v);
 
-/* Three meshes: 0 of four vertices with rows of 4 bytes and two submeshes of two triangles each, the second of which has
- * one with a repeated index; 1 of three vertices without rows; 2 of three vertices with rows of 8 bytes. */
+/* Three meshes: 0 of four vertices with rows of 4 bytes and two submeshes of two triangles each, the second of which
+ * has one with a repeated index; 1 of three vertices without rows; 2 of three vertices with rows of 8 bytes. */
 void build_three(struct build_mlp *b, struct buf part[BUILD_PARTS]);
 
 #endif

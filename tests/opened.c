@@ -50,7 +50,8 @@ static struct source *find_member(const struct surroundings *s, unsigned k, stru
 	return m->src[k] ? src_ref(m->src[k]) : NULL;
 }
 
-struct opened open_members(const struct format *f, const struct buf *entry, const struct buf *const member[MEMBERS_MOST])
+struct opened open_members(const struct format *f, const struct buf *entry,
+			   const struct buf *const member[MEMBERS_MOST])
 {
 	struct opened k = { .members = calloc(1, sizeof *k.members) };
 	struct err e = { 0 };

@@ -14,7 +14,8 @@ struct opened {
 struct opened open_bytes(const struct format *f, const void *p, size_t n);
 struct opened open_buf(const struct format *f, struct buf *b);         /* frees b */
 /* An entry and its members; each may be NULL. */
-struct opened open_members(const struct format *f, const struct buf *entry, const struct buf *const member[MEMBERS_MOST]);
+struct opened open_members(const struct format *f, const struct buf *entry,
+			   const struct buf *const member[MEMBERS_MOST]);
 void close_opened(struct opened *k);
 
 void sound(struct object *o);                  /* no faults, and it verifies */

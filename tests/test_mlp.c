@@ -191,7 +191,8 @@ static void test_three(void **state)
 		"mtllib 0.mtl\no mesh_0\nv 0 -0 0\nv 1 0.5 -1\nv 2 1 -2\nv 3 1.5 -3\ng group_0\n"
 		"usemtl mat_000000aa\nf 1 2 3\nf 1 3 4\ng group_1\nusemtl mat_000000bb\nf 4 3 2\n");
 	is_text(rows_text(k.o, 0),
-		"vertex,normal,mgp\n0,7fc00000,00010203\n1,7fc003ff,10111213\n2,7fc00000,20212223\n3,7fc00000,30313233\n");
+		"vertex,normal,mgp\n0,7fc00000,00010203\n1,7fc003ff,10111213\n2,7fc00000,20212223\n"
+		"3,7fc00000,30313233\n");
 	is_text(rows_text(k.o, 1), "vertex,normal,mgp\n0,7fc00000,\n1,7fc00000,\n2,7fc00000,\n");
 	is_text(named_obj_text(k.o, 2),
 		"mtllib 2.mtl\no mesh_2\nv 0 0 0\nv 1 0.5 -1\nv 2 1 -2\ng group_0\nusemtl mat_000000cc\nf 1 2 3\n");
@@ -250,7 +251,8 @@ static void test_skinned(void **state)
 static void test_chunks(void **state)
 {
 	static const struct chunk want[] = {
-		{ 0x70, 0x1c8, 0, "mesh-0/metadata", 0 }, { 0, 0x58, 0, "mesh-0/mmp", 1 }, { 0, 0x10, 0, "mesh-0/mgp", 2 },
+		{ 0x70, 0x1c8, 0, "mesh-0/metadata", 0 }, { 0, 0x58, 0, "mesh-0/mmp", 1 },
+		{ 0, 0x10, 0, "mesh-0/mgp", 2 },
 		{ 0x240, 0x150, 0, "mesh-1/metadata", 0 }, { 0x60, 0x36, 0, "mesh-1/mmp", 1 }, { 0, 0, 0, "", 2 },
 		{ 0x390, 0x168, 0, "mesh-2/metadata", 0 }, { 0xa0, 0x36, 0, "mesh-2/mmp", 1 },
 		{ 0x10, 0x18, 0, "mesh-2/mgp", 2 },
@@ -402,8 +404,9 @@ static void test_table_errors(void **state)
 	static const struct damage cases[] = {
 		{ 0, 0x00, 0xfafa0004, "magic at 0x0: 0xfafa0004, expected 0xfafa0003" },
 		{ 0, 0x08, 0x001d0000, "header size at 0x8: 29, expected 28" },
-		{ 0, 0x10, 0x12492493, "mesh count at 0x10: the table of 306783379 meshes would end at 0x200000030, past "
-				       "the 1272 bytes of the file" },
+		{ 0, 0x10, 0x12492493,
+		  "mesh count at 0x10: the table of 306783379 meshes would end at 0x200000030, past the 1272 bytes of "
+		  "the file" },
 		{ 0, 0x14, 0x6f, "data base at 0x14: 0x6f, expected 0x70 to 0x4f8" },
 		{ 0, 0x14, 0x4f9, "data base at 0x14: 0x4f9, expected 0x70 to 0x4f8" },
 		{ 0, 0x18, 0xffffffe8, "table offset at 0x18: 0xffffffe8, expected 0x1c" },
@@ -429,11 +432,13 @@ static void test_missing_members(void **state)
 	part[BUILD_MGP] = (struct buf){ 0 };
 	k = open_parts(part);
 	assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text,
-			    "table at 0x34: mesh 0 has 16 bytes of an MGP, but there is no .mgp of the same name beside it");
+			    "table at 0x34: mesh 0 has 16 bytes of an MGP, but there is no .mgp of the same name "
+			    "beside it");
 	close_opened(&k);
 	part[BUILD_MMP] = (struct buf){ 0 };
 	k = open_parts(part);
-	assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text, "there is no .mmp of the same name beside it");
+	assert_string_equal(object_find_fault(k.o, PART_OBJECT, 0)->text,
+			    "there is no .mmp of the same name beside it");
 	close_opened(&k);
 }
 
@@ -449,17 +454,18 @@ static void test_broken(void **state)
 		{ 0, 0x70, 0xbaba0032, "magic at 0x70: 0xbaba0032, expected 0xbaba0031" },
 		{ 0, 0x78, 0x00c1ffff, "header size at 0x78: 193, expected 192" },
 		{ 0, 0xf0, 0x11111112, "id at 0xf0: 0x11111112, the table says 0x11111111" },
-		{ 0, 0x100, 0x1b1, "descriptor of the vertices at 0x70: at 0x1b1, outside the 0x1c8 bytes of the metadata" },
+		{ 0, 0x100, 0x1b1,
+		  "descriptor of the vertices at 0x70: at 0x1b1, outside the 0x1c8 bytes of the metadata" },
 		{ 0, 0x104, 0xffffffff, "MGP slice at 0x34: 16 bytes, but no descriptor" },
-		{ 0, 0x108, 0xffffffff, "descriptor of the indices at 0x70: at 0xffffffff, outside the 0x1c8 bytes of the "
-					"metadata" },
+		{ 0, 0x108, 0xffffffff,
+		  "descriptor of the indices at 0x70: at 0xffffffff, outside the 0x1c8 bytes of the metadata" },
 		{ 0, 0x110, 0xc4, "submesh offset at 0x110: 0xc4, expected 0xc0" },
 		{ 0, 0x114, 0, "submesh count at 0x114: 0, expected 1 to 2 in 456 bytes" },
 		{ 0, 0x114, 3, "submesh count at 0x114: 3, expected 1 to 2 in 456 bytes" },
 		{ 0, 0x114, 1, "submeshes at 0x130: they have 6 of 12 indices" },
 		{ 0, 0x150, 3, "submesh at 0x150: 0 has 6 indices from 3 on, expected a multiple of 3 from 0 on" },
-		{ 0, 0x1b0, 0xfffffffd, "submesh at 0x1b0: 1 has 6 indices from 4294967293 on, expected a multiple of 3 from "
-					"6 on" },
+		{ 0, 0x1b0, 0xfffffffd,
+		  "submesh at 0x1b0: 1 has 6 indices from 4294967293 on, expected a multiple of 3 from 6 on" },
 		{ 0, 0x1b4, 5, "submesh at 0x1b0: 1 has 5 indices from 6 on, expected a multiple of 3 from 6 on" },
 		{ 0, 0x1f0, 0x10000004, "vertices at 0x204: 268435460 of 16 bytes in 64" },
 		{ 0, 0x1f8, 12, "stride at 0x1f8: 12, expected 16" },
@@ -490,7 +496,8 @@ static void test_broken(void **state)
 		assert_non_null(strstr(text, "\n- [0x11111111, broken, 0, 0, 0]\n"));
 		free(text);
 		doc_is(k.o, OWN(MLP_OWN_MATERIALS), 0,
-		       "- id: 0x000000aa\n  used_by: [[1, 0]]  # derived\n- id: 0x000000cc\n  used_by: [[2, 0]]  # derived\n");
+		       "- id: 0x000000aa\n  used_by: [[1, 0]]  # derived\n"
+		       "- id: 0x000000cc\n  used_by: [[2, 0]]  # derived\n");
 		is_text(named_obj_text(k.o, 1),
 			"mtllib 1.mtl\no mesh_1\nv 0 0 0\nv 1 0.5 -1\nv 2 1 -2\nvn 0 0 0.99807733\nvn 0 0 0.99807733\n"
 			"vn 0 0 0.99807733\ng group_0\nusemtl mat_000000aa\nf 1//1 2//2 3//3\n");
@@ -502,7 +509,8 @@ static void test_broken(void **state)
 static void test_tolerated(void **state)
 {
 	static const struct damage cases[] = {
-		{ 0, 0x08, 0x001c0012, "load_flags" }, { 0, 0x80, 0x40000000, "local_matrix" }, { 0, 0xd0, 0x42000000, "box" },
+		{ 0, 0x08, 0x001c0012, "load_flags" }, { 0, 0x80, 0x40000000, "local_matrix" },
+		{ 0, 0xd0, 0x42000000, "box" },
 		{ 0, 0x78, 0x00c0ffef, "load_flags of the metadata" }, { 0, 0x158, 1, "base_vertex" },
 		{ 0, 0x1f4, 99, "second_count" }, { 0, 0x118, 9, "secondary_count" }, { 2, 0x28, 1, "gap in the MGP" },
 	};
@@ -607,9 +615,9 @@ int main(void)
 		cmocka_unit_test(test_golden), cmocka_unit_test(test_three), cmocka_unit_test(test_stride),
 		cmocka_unit_test(test_skinned), cmocka_unit_test(test_chunks), cmocka_unit_test(test_scene),
 		cmocka_unit_test(test_all_normals), cmocka_unit_test(test_likely), cmocka_unit_test(test_acceptance),
-		cmocka_unit_test(test_table_errors), cmocka_unit_test(test_missing_members), cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_tolerated), cmocka_unit_test(test_folded), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_table_errors), cmocka_unit_test(test_missing_members),
+		cmocka_unit_test(test_broken), cmocka_unit_test(test_tolerated), cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_damage), cmocka_unit_test(test_probe),
 	};
 
 	return cmocka_run_group_tests(tests, build, release);

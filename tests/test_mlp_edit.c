@@ -109,7 +109,8 @@ static void test_fields(void **state)
 	edited_yaml_twice(&k, DOC_HEADER, 0, "unknown_04: 0x01020304\nload_flags: 0x0012\n");
 	WORDS(0, 0x04, 0x01020304, 0x001c0012);
 	edited_yaml_twice(&k, DOC_MESH, 0,
-			  "load_flags: 0xffef\nbounding_sphere: [1, 2, 3, 4]\nruntime_buffers: [1, 2]\nsecond_count: 9\n"
+			  "load_flags: 0xffef\nbounding_sphere: [1, 2, 3, 4]\nruntime_buffers: [1, 2]\n"
+			  "second_count: 9\n"
 			  "unknown_b8: 0011223344556677\nsubmeshes:\n- {}\n"
 			  "- uv_selectors: [3, 2, 1, 0]\n  material_id: 0x0badf00d\n");
 	WORDS(0, 0x78, 0x00c0ffef);
@@ -127,7 +128,8 @@ static void test_derived(void **state)
 		{ DOC_HEADER, "mesh_count: 4\n", "mesh_count follows from other data" },
 		{ DOC_HEADER, "data_base: 128\n", "data_base follows from other data" },
 		{ DOC_HEADER, "normals: unknown\n", "normals follows from other data" },
-		{ DOC_HEADER, "meshes: []\n", "meshes follows from other data and cannot be changed: 0 values found, 3 stored" },
+		{ DOC_HEADER, "meshes: []\n",
+		  "meshes follows from other data and cannot be changed: 0 values found, 3 stored" },
 		{ DOC_HEADER,
 		  "meshes:\n- [1, rigid, 4, 4, 2]\n- [0x22222222, rigid, 3, 1, 1]\n- [0x33333333, rigid, 3, 1, 1]\n",
 		  "meshes.id follows from other data" },
@@ -188,8 +190,8 @@ static void test_rows(void **state)
 	/* In any order, with other line ends, upper case, blanks and a mark of byte order. */
 	unchanged(put_rows(0, "\xef\xbb\xbfvertex,normal,mgp\r\n3,7FC00000,30313233\r\n 0 , 7fc00000,00010203\r\n\r\n"
 			      "1,7fc00000,10111213\r\n2,7fc00000,20212223"));
-	assert_int_equal(put_rows(0, "vertex,normal,mgp\n0,7fc00000,00010203\n1,7fc00001,10111213\n2,ffffffff,deadbeef\n"
-				     "3,7fc00000,30313233\n"), 0);
+	assert_int_equal(put_rows(0, "vertex,normal,mgp\n0,7fc00000,00010203\n1,7fc00001,10111213\n"
+				     "2,ffffffff,deadbeef\n3,7fc00000,30313233\n"), 0);
 	WORDS(1, 0x1c, 0x7fc00001);
 	WORDS(1, 0x2c, 0xffffffff);
 	WORDS(2, 0x08, 0xdeadbeef);
@@ -215,7 +217,8 @@ static void test_refused_rows(void **state)
 		{ 0, "vertex,normal,mgp\n0,7fc0000,00010203\n", "line 2: normal \"7fc0000\" is not 8 hex digits" },
 		{ 0, "vertex,normal,mgp\n0,0x7fc000,00010203\n", "line 2: normal \"0x7fc000\" is not 8 hex digits" },
 		{ 0, "vertex,normal,mgp\n4,7fc00000,00010203\n", "line 2: vertex 4: mesh 0 has 4 vertices" },
-		{ 0, "vertex,normal,mgp\n18446744073709551616,7fc00000,00010203\n", "line 2: \"18446744073709551616\"" },
+		{ 0, "vertex,normal,mgp\n18446744073709551616,7fc00000,00010203\n",
+		  "line 2: \"18446744073709551616\" is not the number of a vertex" },
 		{ 0, "vertex,normal,mgp\n-1,7fc00000,00010203\n", "line 2: \"-1\" is not the number of a vertex" },
 		{ 0, "vertex,normal,mgp\n0,7fc00000,00010203\n0,7fc00000,00010203\n",
 		  "line 3: vertex 0 has a row already, in line 2" },
@@ -292,8 +295,8 @@ static void test_bounds(void **state)
 	WORDS(1, 0x30, FLOAT(3));
 	WORDS(1, 0x38, FLOAT(-99));
 	WORDS(0, 0xd0, FLOAT(0), FLOAT(0), FLOAT(-99), FLOAT(1), FLOAT(3), FLOAT(1.5), FLOAT(0), FLOAT(1));
-	/* sqrt(3^2 + 1.5^2 + 200^2): now all three spheres are too small. Those of mesh and submesh 0 have all vertices,
-	 * from 0 0 -200 to 3 1.5 0; submesh 1 those from 1 .5 -200 to 3 1.5 -1. */
+	/* sqrt(3^2 + 1.5^2 + 200^2): now all three spheres are too small. Those of mesh and submesh 0 have all
+	 * vertices, from 0 0 -200 to 3 1.5 0; submesh 1 those from 1 .5 -200 to 3 1.5 -1. */
 	text = with_line(text, "v ", 3, "v 3 1.5 -200\n");
 	edited_obj_twice(&k, 0, text);
 	free(text);
@@ -333,8 +336,8 @@ static void test_unknown_normals(void **state)
 	put_be32(k.was[1] + 0x0c, 0);
 	edited_settle(&k);
 	assert_false(((const struct mlp *)k.o->priv)->normals);
-	unchanged(edited_obj(&k, 1, "mtllib 1.mtl\no mesh_1\nv 0 0 0\nv 1 0.5 -1\nv 2 1 -2\nvn 1 0 0\nvn 1 0 0\nvn 1 0 0\n"
-				    "g group_0\nusemtl mat_000000aa\nf 1//1 2//2 3//3\n"));
+	unchanged(edited_obj(&k, 1, "mtllib 1.mtl\no mesh_1\nv 0 0 0\nv 1 0.5 -1\nv 2 1 -2\nvn 1 0 0\nvn 1 0 0\n"
+				    "vn 1 0 0\ng group_0\nusemtl mat_000000aa\nf 1//1 2//2 3//3\n"));
 	assert_non_null(strstr(k.said, "mesh 1: vn lines change nothing"));
 	text = named_obj_text(k.o, 0);
 	assert_null(strstr(text, "vn "));
@@ -361,8 +364,8 @@ static void test_usemtl(void **state)
 	assert_non_null(strstr(k.said, "mesh 0: usemtl Material.001 is no mat_XXXXXXXX and changes no material"));
 	free(text);
 	/* Without groups, a name that no submesh has tells by its faces which one gets it. */
-	edited_obj_twice(&k, 0, "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\nusemtl mat_000000aa\nf 1 2 3\nf 1 3 4\n"
-				"usemtl mat_00000042\nf 3 2 4\n");
+	edited_obj_twice(&k, 0, "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\nusemtl mat_000000aa\n"
+				"f 1 2 3\nf 1 3 4\nusemtl mat_00000042\nf 3 2 4\n");
 	WORDS(0, 0x1c4, 0x42);
 	text = with_line(named_obj_text(k.o, 0), "f ", 1, "usemtl mat_00000001\nf 1//1 3//3 4//4\n");
 	refused(edited_obj(&k, 0, text), EINVAL, "line 14: mat_00000001: group_0 has one material, and line 12 says "
@@ -377,7 +380,8 @@ int main(void)
 		cmocka_unit_test(test_documents_stay), cmocka_unit_test(test_fields), cmocka_unit_test(test_derived),
 		cmocka_unit_test(test_materials), cmocka_unit_test(test_rows), cmocka_unit_test(test_refused_rows),
 		cmocka_unit_test(test_obj_stays), cmocka_unit_test(test_values), cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_other_submesh), cmocka_unit_test(test_unknown_normals), cmocka_unit_test(test_usemtl),
+		cmocka_unit_test(test_other_submesh), cmocka_unit_test(test_unknown_normals),
+		cmocka_unit_test(test_usemtl),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

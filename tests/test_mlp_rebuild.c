@@ -1,4 +1,5 @@
-/* Quartets whose meshes get other faces and other numbers of vertices: what moves, what is made anew, what is refused. */
+/* Quartets whose meshes get other faces and other numbers of vertices: what moves, what is made anew, what is refused.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,9 +36,9 @@ static void open_parts(struct buf part[BUILD_PARTS])
 		buf_free(&part[i]);
 }
 
-/* build_three(): MLP: records at 0x1c, 0x38, 0x54; of mesh 0, submeshes at 0x130 and 0x190, descriptors of vertices, rows
- * and indices at 0x1f0, 0x208 and 0x220. MMP: slices at 0, 0x60, 0xa0, 0xe0 bytes. MGP: those of mesh 0 and mesh 2 at 0
- * and 0x10, 0x30 bytes. */
+/* build_three(): MLP: records at 0x1c, 0x38, 0x54; of mesh 0, submeshes at 0x130 and 0x190, descriptors of vertices,
+ * rows and indices at 0x1f0, 0x208 and 0x220. MMP: slices at 0, 0x60, 0xa0, 0xe0 bytes. MGP: those of mesh 0 and mesh 2 at
+ * 0 and 0x10, 0x30 bytes. */
 static void start(void)
 {
 	struct buf part[BUILD_PARTS];
@@ -134,7 +135,7 @@ static void test_corners(void **state)
 	no_more();
 }
 
-/* The faces of mesh 2 over other vertices look like the same ones over vertices that moved; indices come first there. */
+/* Faces over other vertices look like the same ones over vertices that moved; the indices come first here. */
 static void test_corners_like_others(void **state)
 {
 	struct buf part[BUILD_PARTS];
@@ -383,7 +384,8 @@ static void test_end_without_padding(void **state)
 	edited_close(&k);
 }
 
-/* Without groups, a face goes to the submesh of its material; where several have it, to that of the nearest old face. */
+/* Without groups, a face goes to the submesh of its material; where several have it, to that of the nearest old face.
+ */
 static void test_groups_by_material(void **state)
 {
 	char *text;
@@ -406,8 +408,8 @@ static void test_groups_by_material(void **state)
 	put_be32(k.bytes[0] + 0x1c4, 0xaa);
 	put_be32(k.was[0] + 0x1c4, 0xaa);
 	edited_settle(&k);
-	/* Middles: 1 .5 -1 and 1.67 .83 -1.67 in submesh 0, 2 1 -2 in submesh 1; the new face's is 1.33 .67 -1.33, nearest
-	 * to the first, and the last one's 2 1 -2. */
+	/* Middles: 1 .5 -1 and 1.67 .83 -1.67 in submesh 0, 2 1 -2 in submesh 1; the new face's is 1.33 .67 -1.33,
+	 * nearest to the first, and the last one's 2 1 -2. */
 	edited_obj_twice(&k, 0, "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\nusemtl mat_000000aa\n"
 				"f 4 3 2\nf 1 2 3\nf 2 1 4\nf 1 3 4\nf 2 3 4\n");
 	INDICES(0x40, 0, 1, 2, 1, 0, 3, 0, 2, 3, 1, 1, 3, 3, 2, 1, 1, 2, 3);
@@ -430,7 +432,8 @@ static void test_refused(void **state)
 {
 	static const struct { const char *text, *why; } cases[] = {
 		{ VERTICES "g group_0\nf 1 2 3\ng group_2\nf 1 3 4\n", "line 9: group_2: mesh 0 has 2 submeshes" },
-		{ VERTICES "g group_1\nf 1 2 3\ng elsewhere\nf 1 3 4\n", "line 9: a face in no group; mesh 0 has 2 submeshes" },
+		{ VERTICES "g group_1\nf 1 2 3\ng elsewhere\nf 1 3 4\n",
+		  "line 9: a face in no group; mesh 0 has 2 submeshes" },
 		{ VERTICES "g group_1\nf 1 2 3\ng elsewhere\nusemtl mat_00000001\nf 1 3 4\n",
 		  "line 10: a face in no group; mesh 0 has 2 submeshes" },
 		{ VERTICES "g group_0\nf 1 2 3 4\n", "line 7: 4 corners; only triangles" },
@@ -570,8 +573,9 @@ int main(void)
 		cmocka_unit_test(test_corners), cmocka_unit_test(test_corners_like_others),
 		cmocka_unit_test(test_other_runs), cmocka_unit_test(test_more_faces),
 		cmocka_unit_test(test_more_faces_at_the_end), cmocka_unit_test(test_more_vertices),
-		cmocka_unit_test(test_doubled_vertex), cmocka_unit_test(test_fewer_vertices), cmocka_unit_test(test_split),
-		cmocka_unit_test(test_bounds_of_new), cmocka_unit_test(test_end_without_padding),
+		cmocka_unit_test(test_doubled_vertex), cmocka_unit_test(test_fewer_vertices),
+		cmocka_unit_test(test_split), cmocka_unit_test(test_bounds_of_new),
+		cmocka_unit_test(test_end_without_padding),
 		cmocka_unit_test(test_groups_by_material), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_many), cmocka_unit_test(test_fixed_sizes),
 		cmocka_unit_test(test_no_room), cmocka_unit_test(test_without_mgp),

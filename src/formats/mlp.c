@@ -224,8 +224,8 @@ static const struct model_ops model = {
 
 static const struct own_file own[MLP_OWNS] = {
 	[MLP_OWN_MATERIALS] = { "materials.yaml", "Ids of materials, and the submeshes that have them", PART_OBJECT },
-	[MLP_OWN_SCENE] = { "scene.refs.yaml", "Where the scene has the ids of meshes; read-only", PART_OBJECT, .fixed = true,
-			    .there = has_scene },
+	[MLP_OWN_SCENE] = { "scene.refs.yaml", "Where the scene has the ids of meshes; read-only", PART_OBJECT,
+			    .fixed = true, .there = has_scene },
 	[MLP_OWN_ROWS] = { ".attr.csv", "Normal and MGP row of each vertex, in hex digits", PART_MESH, .bytes = true,
 			   .there = is_rigid },
 };
@@ -240,8 +240,8 @@ const struct format fmt_mlp = {
 	.name = "ps3q",
 	.title = "PS3 model quartet",
 	.ext = "mlp",
-	.doc = "A library of meshes in four files of one name. MLP: the table and what each mesh consists of; MMP: vertices "
-	       "and indices; MGP: further attributes, whose layout is unknown; SCP: the scene, likewise.",
+	.doc = "A library of meshes in four files of one name. MLP: the table and what each mesh consists of; MMP: "
+	       "vertices and indices; MGP: further attributes, whose layout is unknown; SCP: the scene, likewise.",
 	.be = true,
 	.role = ROLE_MODEL,
 	.probe = probe,

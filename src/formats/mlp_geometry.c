@@ -1,5 +1,5 @@
-/* The geometry of a rigid mesh (spec/ps3-pak.md 5), and packed normals. Their words are never floats: half of them would
- * be NaN. */
+/* The geometry of a rigid mesh (spec/ps3-pak.md 5), and packed normals. Their words are never floats: many would be
+ * NaN. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -208,7 +208,7 @@ static int read_submeshes(struct reading *r)
 
 	r->mesh->first_sub = (uint32_t)(r->x->subs.len / sizeof(struct mlp_sub));
 	if (n > SUBMESHES_MOST - r->mesh->first_sub)
-		return wrong(r, MLP_LIBRARY, r->at + 0xa4, "submesh count", "%u, and %u of other meshes, are more than %u",
+		return wrong(r, MLP_LIBRARY, r->at + 0xa4, "submesh count", "%u, with %u of other meshes more than %u",
 			     n, r->mesh->first_sub, SUBMESHES_MOST);
 	for (uint32_t k = 0; k < n && !rc; k += got) {
 		got = n - k < most ? n - k : most;
@@ -254,8 +254,8 @@ static int check_runs(const struct reading *r, struct run *v)
 	}
 	if (next == r->mesh->nindices)
 		return 0;
-	return wrong(r, MLP_LIBRARY, r->at + MLP_METADATA_SIZE, "submeshes", "they have %" PRIu64 " of %u indices", next,
-		     r->mesh->nindices);
+	return wrong(r, MLP_LIBRARY, r->at + MLP_METADATA_SIZE, "submeshes", "they have %" PRIu64 " of %u indices",
+		     next, r->mesh->nindices);
 }
 
 static int check_submeshes(const struct reading *r)

@@ -69,8 +69,8 @@ static int read_table(struct object *o, struct err *e)
 	return rc;
 }
 
-/* The MMP is always needed, the MGP where a mesh has a slice of it. A container that knows the members of its entries may
- * have found only some of them: then meshes lack what would be in the others. */
+/* The MMP is always needed, the MGP where a mesh has a slice of it. A container that knows the members of its entries
+ * may have found only some of them: then meshes lack what would be in the others. */
 static int check_members(const struct object *o, struct err *e)
 {
 	const struct mlp *m = o->priv;

@@ -1,6 +1,6 @@
-/* Writing a mesh: over its slices while they keep their sizes, else the slices behind move (spec/ps3-pak.md 9.2). In MMP
- * and MGP one slice follows the other at the next multiple of 16, zeros between them; where that is not so, sizes are
- * fixed. */
+/* Writing a mesh: over its slices while they keep their sizes, else the slices behind move (spec/ps3-pak.md 9.2). In
+ * MMP and MGP one slice follows the other at the next multiple of 16, zeros between them; where that is not so, sizes
+ * are fixed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,7 +49,8 @@ static int check_gap(struct source *src, const char *name, uint64_t at, uint64_t
 			return rc;
 		for (size_t k = 0; k < n; k++)
 			if (raw[k])
-				return err_set(e, EPERM, "gap at %s 0x%" PRIx64 " holds data: sizes are fixed", name, at);
+				return err_set(e, EPERM, "gap at %s 0x%" PRIx64 " holds data: sizes are fixed", name,
+					       at);
 	}
 	if (end == most || (last && end < most))
 		return 0;
@@ -126,10 +127,10 @@ static int put_stream(const struct mlp_edit *x, uint32_t offset, uint32_t nverti
 static int put_index_stream(const struct mlp_edit *x, const struct mlp_shape *now, struct err *e)
 {
 	uint64_t at = mlp_metadata_at(x->m, x->number) + x->mesh->index;
-	int rc = put_words(x, at, (const uint32_t[]){ now->nindices }, 1, "descriptor", e);
+	uint32_t place[2] = { now->nvertices * MLP_VERTEX_SIZE, now->nindices * 2 };
+	int rc = put_words(x, at, &now->nindices, 1, "descriptor", e);
 
-	return rc ? rc : put_words(x, at + 8, (const uint32_t[]){ now->nvertices * MLP_VERTEX_SIZE, now->nindices * 2 }, 2,
-				   "descriptor", e);
+	return rc ? rc : put_words(x, at + 8, place, 2, "descriptor", e);
 }
 
 static int put_runs(const struct mlp_edit *x, const struct mlp_shape *now, struct err *e)

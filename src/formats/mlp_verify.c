@@ -87,8 +87,8 @@ static int check_rows(const struct check *c, const struct mlp_slices *s)
 	     mlp_rows_read(c->index, c->mesh, text.p, text.len, vertices, s->rows ? rows : NULL, c->a, c->e);
 	buf_free(&text);
 	if (!rc)
-		rc = compare(c, MLP_MMP, (uint64_t)c->mesh->rec.mmp_offset + c->mesh->vertices_at, s->vertices, vertices,
-			     nvertices, "vertices");
+		rc = compare(c, MLP_MMP, (uint64_t)c->mesh->rec.mmp_offset + c->mesh->vertices_at, s->vertices,
+			     vertices, nvertices, "vertices");
 	if (!rc && s->rows)
 		rc = compare(c, MLP_MGP, c->mesh->rec.mgp_offset, s->rows, rows, c->mesh->rec.mgp_size, "MGP rows");
 	return rc;

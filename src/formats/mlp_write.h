@@ -11,7 +11,7 @@ struct mlp_edit {
 	const struct mlp *m;
 	uint32_t number;
 	const struct mlp_mesh *mesh;
-	struct geo_put put;                    /* material: numbers in mlp.material, of ids that the mesh has; else -1 */
+	struct geo_put put;                    /* material: numbers in mlp.material of what the mesh has; else -1 */
 	const struct mlp_named *named;         /* of each name in put.names */
 	struct mlp_slices s;
 	struct geo_mesh was;

@@ -1,6 +1,6 @@
-"""PS3 quartets: the public corpus shown, then edits of each kind through `modelfs put` and a mount. What an edit leaves is
-compared byte for byte with what design/views-ps3.md and spec/ps3-pak.md 9.2 and 9.4 say of the bytes before it, worked
-out here; the corpus' own reader then has to take it without a warning that was not there."""
+"""PS3 quartets: the public corpus shown, then edits of each kind through `modelfs put` and a mount. What an edit leaves
+is compared byte for byte with what design/views-ps3.md and spec/ps3-pak.md 9.2 and 9.4 say of the bytes before it,
+worked out here; the corpus' own reader then has to take it without a warning that was not there."""
 import lib
 from lib import SHARED, Mount, run
 
@@ -274,7 +274,7 @@ class Obj:
 # ---------------------------------------------------------------- edits
 
 class Set:
-    """The quartets of a seed in a folder of their own; edits of one go through `modelfs put`, or are saved in a mount."""
+    """The quartets of a seed in a folder of their own; edits go through `modelfs put`, or are saved in a mount."""
 
     def __init__(self, t, folder, names=None):
         self.t, self.folder = t, os.path.join(t.dir('set'), 'f')

@@ -1,5 +1,5 @@
-/* Which part of its mesh each face of an edited mesh goes to (views.md 4): that of its group, else that of its material,
- * else that of the nearest old face. */
+/* Which part of its mesh each face of an edited mesh goes to (views.md 4): that of its group, else that of its
+ * material, else that of the nearest old face. */
 #ifndef MODELFS_ASSIGN_H
 #define MODELFS_ASSIGN_H
 
@@ -11,7 +11,7 @@ struct geo_assign {
 	const bool *closed;                    /* of each part of was: it takes no faces, unless named; NULL: none is */
 	bool anywhere;                         /* a face that says nothing goes to the nearest part, not nowhere */
 	struct arena *a;
-	/* Out: of each face its part; GEO_NONE of flat ones, of those that go nowhere, and where all parts are closed. */
+	/* Out: of each face its part; GEO_NONE of flat ones, of those that go nowhere, where all parts are closed. */
 	uint32_t *part;
 };
 

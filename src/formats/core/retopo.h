@@ -18,7 +18,7 @@ struct retopo {
 
 	/* Out: */
 	bool applied;                          /* the text was applied before: what is stored is what it says */
-	struct buf vertices;                   /* nvertices of type->stride bytes; buf_free() ends it, also after an error */
+	struct buf vertices;                   /* nvertices of type->stride bytes; buf_free() it, also after an error */
 	uint32_t nvertices;
 	uint32_t *of;                          /* of each corner of put->face: its vertex; not of flat faces */
 	uint32_t guessed;                      /* as weld.guessed */
