@@ -37,7 +37,7 @@ static void open_parts(struct buf part[BUILD_PARTS])
 }
 
 /* build_three(): MLP: records at 0x1c, 0x38, 0x54; of mesh 0, submeshes at 0x130 and 0x190, descriptors of vertices,
- * rows and indices at 0x1f0, 0x208 and 0x220. MMP: slices at 0, 0x60, 0xa0, 0xe0 bytes. MGP: those of mesh 0 and mesh 2 at
+ * rows and indices at 0x1f0, 0x208 and 0x220. MMP: slices at 0, 0x60, 0xa0, 0xe0 bytes. MGP: those of mesh 0 and 2 at
  * 0 and 0x10, 0x30 bytes. */
 static void start(void)
 {

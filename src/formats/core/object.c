@@ -312,9 +312,13 @@ static size_t list_claims(const struct object *o, struct span *v)
 			v[n] = span;
 		n++;
 	}
-	for (uint32_t i = 0; object_chunk(o, i, &c); i++, n++)
+	for (uint32_t i = 0; object_chunk(o, i, &c); i++) {
+		if (c.part)
+			continue;
 		if (v)
 			v[n] = (struct span){ c.at - c.head, c.head + c.size, 0 };
+		n++;
+	}
 	return n;
 }
 
