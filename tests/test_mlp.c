@@ -630,7 +630,8 @@ static void test_probe(void **state)
 {
 	(void)state;
 	assert_true(bid_for(&fmt_mlp, three[BUILD_MLP].p, three[BUILD_MLP].len) > 90);
-	assert_int_equal(bid_for(&fmt_mlp, three[BUILD_MLP].p, 0x1b), 0);
+	assert_true(bid_for(&fmt_mlp, three[BUILD_MLP].p, 4) > 90);    /* open() says what is missing */
+	assert_int_equal(bid_for(&fmt_mlp, three[BUILD_MLP].p, 3), 0);
 	assert_int_equal(bid_for(&fmt_mlp, three[BUILD_MMP].p, three[BUILD_MMP].len), 0);
 }
 

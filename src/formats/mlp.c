@@ -155,10 +155,10 @@ const struct variant mlp_variant = { "1", "The only known one", sections, ARRAY_
 
 /* ---- detection ---- */
 
-/* What else is wrong with a table is for open() to say. */
+/* What else is wrong with it is for open() to say. */
 static int probe(struct probe *p)
 {
-	return p->n >= MLP_HEADER_SIZE && be_u32(p->head) == MAGIC ? 95 : 0;
+	return p->n >= 4 && be_u32(p->head) == MAGIC ? 95 : 0;
 }
 
 /* ---- views ---- */

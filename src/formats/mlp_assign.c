@@ -149,19 +149,21 @@ int mlp_parts_of(struct mlp_edit *x, const struct geo_match *match, uint32_t **p
 {
 	uint32_t *to = arena_alloc(x->a, (size_t)x->put.nvertices + 1, sizeof *to);
 	struct triangle *t = NULL, key = { 0 }, *found;
-	int rc;
+	int rc = 0;
 
 	*part = arena_alloc(x->a, (size_t)x->put.nfaces + 1, sizeof **part);
 	if (!to || !*part)
 		return err_nomem(e);
-	rc = list_triangles(x, &t, e);
-	for (uint32_t i = 0; i < x->was.nvertices && !rc; i++)
+	for (uint32_t i = 0; i < x->was.nvertices; i++)
 		if (match->v[i].from != GEO_NONE)
 			to[match->v[i].from] = i;
 	for (uint32_t f = 0; f < x->put.nfaces && !rc; f++) {
 		(*part)[f] = x->put.group[f];
 		if (!asks(x, f))
 			continue;
+		rc = t ? 0 : list_triangles(x, &t, e);
+		if (rc)
+			break;
 		for (unsigned k = 0; k < 3; k++)
 			key.v[k] = to[x->put.face[f][k].v];
 		sort3(key.v);
