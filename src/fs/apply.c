@@ -258,17 +258,20 @@ static bool can_put(struct tree *t, struct unit *u, unsigned part, uint32_t inde
 
 bool node_writable(struct tree *t, struct node n)
 {
+	const struct kid *kid = n.host ? NULL : node_kid(n);
 	const struct model_ops *m;
 	struct leaf l;
 	struct unit *u;
 
 	if (!t->writable || n.host || (!n.scratch && node_is_dir(n)))
 		return false;
-	if (n.scratch || !node_leaf(n))
+	if (n.scratch)
 		return true;
+	if (!node_leaf(n))
+		return !(kid && kid->entry.shared) && !unit_is_shared(t, n.unit);
 	u = apply_owner(n, &l);
 	m = u ? u->format->model : NULL;
-	if (!u || !tree_file_writable(t, tree_file(t, u->file)))
+	if (!u || unit_is_shared(t, u) || !tree_file_writable(t, tree_file(t, u->file)))
 		return false;
 	switch (l.kind) {
 	case LEAF_MTL:

@@ -164,17 +164,29 @@ static int probe_all(struct tree *t, struct unit *u, uint32_t n, struct err *e)
 	return a.rc ? a.rc : b.rc;
 }
 
-bool kids_count(struct tree *t, const struct unit *u, uint32_t was, uint32_t now)
+/* Whether the entries of a container may be many more than its bytes: it is packed, or may be seen under many names. */
+static bool may_be_many(const struct tree *t, const struct unit *u)
 {
 	uint64_t at = 0, size = 0;
+
+	return u->src && (src_range(u->src, &at, &size) || unit_is_shared(t, u));
+}
+
+bool kids_count(struct tree *t, struct unit *u, uint32_t was, uint32_t now)
+{
 	_Atomic uint32_t *nested;
 
-	if (!u->src || !src_range(u->src, &at, &size))
-		return true;
+	if (!u->counted) {
+		if (!now || !may_be_many(t, u))
+			return true;
+		was = 0;
+	}
 	nested = &tree_file(t, u->file)->nested;
+	u->counted = now;
 	if (atomic_fetch_add(nested, now - was) + (now - was) <= NESTED_MOST)
 		return true;
 	atomic_fetch_sub(nested, now - was);
+	u->counted = was;
 	return false;
 }
 
@@ -206,7 +218,8 @@ int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e)
 		return rc;
 	}
 	if (!kids_count(t, u, 0, entries.n)) {
-		err_set(&why, EFBIG, "more than %u entries in all lie in archives that are packed here", NESTED_MOST);
+		err_set(&why, EFBIG, "more than %u entries in all lie in archives that are packed, or shared, here",
+			NESTED_MOST);
 		object_fault(o, PART_OBJECT, 0, true, &why);
 		return 0;
 	}

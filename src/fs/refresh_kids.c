@@ -59,7 +59,8 @@ bool plan_in_entries(const struct plan *p, const struct source *src, const struc
 
 static bool same_place(const struct entry *a, const struct entry *b)
 {
-	return a->at == b->at && a->size == b->size && a->packed == b->packed && a->lost == b->lost && a->key == b->key;
+	return a->at == b->at && a->size == b->size && a->packed == b->packed && a->lost == b->lost &&
+	       a->shared == b->shared && a->key == b->key;
 }
 
 static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)

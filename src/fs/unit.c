@@ -227,6 +227,17 @@ void unit_find_companions(struct tree *t, struct unit *u)
 	}
 }
 
+bool unit_is_shared(const struct tree *t, const struct unit *u)
+{
+	for (; u->id && !tree_is_file(t, u); u = unit_at(t, u->parent)) {
+		const struct unit *in = unit_at(t, u->parent);
+
+		if (u->index < in->nkids && in->kids[u->index].entry.shared)
+			return true;
+	}
+	return false;
+}
+
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e)
 {
 	int rc = kid_know(t, u, i, e);

@@ -132,6 +132,7 @@ struct unit {
 	unsigned file;                         /* of the tree, that its bytes lie in */
 	bool touched;                          /* by the commit whose refresh is under way */
 	_Atomic bool dead;                     /* its entry is something else now */
+	bool counted;                          /* kids_count() */
 };
 
 /* Locals: 0 the unit itself, then its kids, the folders of its stored names, its leaves. */
@@ -212,7 +213,7 @@ struct tree_file {
 	char *path;                            /* of a companion */
 	uint32_t unit;                         /* of all of it; 0: none, or SOURCE's own */
 	int64_t mtime;                         /* when it was opened, nanoseconds since 1970 */
-	_Atomic uint32_t nested;               /* entries of containers that lie in it packed; kids_count() */
+	_Atomic uint32_t nested;               /* entries of containers in it that may be many; kids_count() */
 	/* In a folder; changed while `state` is held exclusively only, but for wishes and members, which come: */
 	struct spot *spot;                     /* its name */
 	struct seen seen;
@@ -283,6 +284,8 @@ int unit_new(struct tree *t, const struct format *format, struct source *src, ui
 	     uint64_t hash, struct unit **out, struct err *e);
 /* The unit of a kid, made when it has none; of a plain file too. */
 int unit_of_kid(struct tree *t, struct unit *u, uint32_t i, struct unit **out, struct err *e);
+/* Whether its entry, or one that it lies in, has bytes that something else has too. */
+bool unit_is_shared(const struct tree *t, const struct unit *u);
 /* The bytes of a kid; one reference, NULL when out of memory. peek: it is only looked at. */
 struct source *kid_source(struct tree *t, const struct unit *u, uint32_t i, bool peek);
 void unit_note(struct tree *t, struct unit *u, const char *text);      /* adds a line unless it is there */
@@ -379,10 +382,10 @@ bool tree_is_file(const struct tree *t, const struct unit *u);
 /* The entries of a container, from its table. */
 int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e);
 #define NESTED_MOST (1u << 18)
-/* Containers that are packed into containers can hold more entries than anybody could list, in a few kilobytes: all
- * those in one file together may have NESTED_MOST. Counts those of a unit, of which there were `was`; false: there are
+/* Containers that are packed into containers, or that several entries of one have, can hold more entries than anybody
+ * could list, in a few kilobytes: all those in one file together may have NESTED_MOST. Counts those of a unit, of which there were `was`; false: there are
  * too many. */
-bool kids_count(struct tree *t, const struct unit *u, uint32_t was, uint32_t now);
+bool kids_count(struct tree *t, struct unit *u, uint32_t was, uint32_t now);
 /* The names that it stores; NULL when it stores none. */
 int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
 /* What entry i is, and its extension. room: PROBE_MOST bytes. */

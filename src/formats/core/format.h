@@ -321,6 +321,7 @@ struct entry {
 	bool coded;                            /* encrypted with the container's cipher */
 	bool packed;                           /* by the container's packer */
 	bool lost;                             /* its place cannot be: it is shown, and reading it fails */
+	bool shared;                           /* others, or the table, have some of its bytes: it is never written */
 };
 
 /* Bytes that an entry takes in its container. */

@@ -358,6 +358,11 @@ static struct source *entry_slice(struct source *src, const struct format *conta
 {
 	struct source *slice = src_slice(src, entry->at, entry_stored(entry)), *out;
 
+	if (slice && entry->shared) {
+		out = src_shared(slice);
+		src_put(slice);
+		slice = out;
+	}
 	if (!slice || !entry->coded)
 		return slice;
 	out = src_blocks(slice, container->container->cipher, entry->key);

@@ -73,7 +73,9 @@ int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const 
 	if (rc)
 		return rc;
 	rc = src_pwrite(src, buf, n, at);
-	return rc ? err_at(e, -rc, src, at, what, "%s", strerror(-rc)) : 0;
+	return rc ? err_at(e, -rc, src, at, what, "%s",
+			   rc == -EPERM ? "something else of the archive has these bytes too, so they stay" :
+					  strerror(-rc)) : 0;
 }
 
 int src_patch(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e)
@@ -368,6 +370,41 @@ struct source *src_slice(struct source *parent, uint64_t at, uint64_t n)
 	if (s)
 		s->at = at;
 	return s ? &s->s : NULL;
+}
+
+/* ---- bytes that belong to others too ---- */
+
+static int shared_pread(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	return src_pread(s->parent, buf, n, at);
+}
+
+static const void *shared_map(struct source *s, size_t n, uint64_t at)
+{
+	return src_map(s->parent, n, at);
+}
+
+static int shared_pwrite(struct source *s, const void *buf, size_t n, uint64_t at)
+{
+	(void)s;
+	(void)buf;
+	(void)n;
+	(void)at;
+	return -EPERM;
+}
+
+static uint64_t shared_where(const struct source *s, uint64_t at)
+{
+	return src_where(s->parent, at);
+}
+
+static const struct source_ops shared_ops = {
+	.pread = shared_pread, .map = shared_map, .pwrite = shared_pwrite, .where = shared_where,
+};
+
+struct source *src_shared(struct source *parent)
+{
+	return new_source(sizeof(struct source), &shared_ops, parent, parent->size);
 }
 
 struct source *src_sliced(const struct source *src, uint64_t *at)

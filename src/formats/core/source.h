@@ -67,6 +67,8 @@ struct source *src_blocks(struct source *parent, const struct cipher *c, uint32_
 struct source *src_memory(const void *p, size_t n);                            /* borrows p */
 struct source *src_copy(const void *p, size_t n);                              /* of p as it is now */
 struct source *src_zeros(uint64_t n);
+/* The bytes of parent, which something else has too: writing them is EPERM. */
+struct source *src_shared(struct source *parent);
 struct source *src_lost(uint64_t n);                                           /* no byte of which can be read */
 /* The inverse of src_blocks(): what parent holds, encrypted. Read-only. */
 struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key);
