@@ -257,26 +257,26 @@ static void kinds_are_remembered(void **state)
 	write_demo("model");
 	write_file("text", "no model at all", 15);
 	assert_int_equal(stat(at("model"), &st), 0);
-	f = kinds_find(&k, &in, "model", &st, NULL);
+	f = kinds_find(&k, &in, "model", &st, NULL, NULL);
 	assert_non_null(f);
 	assert_non_null(f->container);
 	assert_int_equal(k.n, 0);              /* it may be written again without its stamp telling */
 	usleep(30000);
-	assert_ptr_equal(kinds_find(&k, &in, "model", &st, NULL), f);
+	assert_ptr_equal(kinds_find(&k, &in, "model", &st, NULL, NULL), f);
 	assert_int_equal(stat(at("text"), &st), 0);
-	assert_null(kinds_find(&k, &in, "text", &st, NULL));
+	assert_null(kinds_find(&k, &in, "text", &st, NULL, NULL));
 	assert_int_equal(k.n, 2);
 
 	/* The file is not looked at again until its stamp changes. */
 	assert_int_equal(stat(at("model"), &st), 0);
 	assert_int_equal(rename(at("text"), at("model")), 0);
-	assert_ptr_equal(kinds_find(&k, &in, "model", &st, NULL), f);
+	assert_ptr_equal(kinds_find(&k, &in, "model", &st, NULL, NULL), f);
 	assert_int_equal(stat(at("model"), &st), 0);
-	assert_null(kinds_find(&k, &in, "model", &st, NULL));
+	assert_null(kinds_find(&k, &in, "model", &st, NULL, NULL));
 	assert_int_equal(utimensat(AT_FDCWD, at("model"), past, 0), 0);
-	assert_null(kinds_find(&k, &in, "model", &st, NULL));
+	assert_null(kinds_find(&k, &in, "model", &st, NULL, NULL));
 	st.st_size = 3;                        /* too short for any */
-	assert_null(kinds_find(&k, &in, "model", &st, NULL));
+	assert_null(kinds_find(&k, &in, "model", &st, NULL, NULL));
 	kinds_free(&k);
 	hosts_close(&h);
 	close(in.fd);

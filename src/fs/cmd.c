@@ -61,9 +61,9 @@ int cmd_fail_errno(const struct command *self, const char *where, int code)
 	return 1;
 }
 
-struct tree *cmd_open(const struct command *self, const char *path)
+struct tree *cmd_open(const struct command *self, const char *path, bool carve)
 {
-	struct tree_options opt = { .cache = CACHE_COMMAND };
+	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve };
 	struct err why = { 0 };
 	struct tree *t;
 

@@ -27,8 +27,9 @@ int cmd_options(const struct command *self, int argc, char ***argv, const char *
 int cmd_fail(const struct command *self, const char *where, const struct err *why);
 int cmd_fail_errno(const struct command *self, const char *where, int code);
 int cmd_usage(const struct command *self);     /* returns 2 */
-/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. */
-struct tree *cmd_open(const struct command *self, const char *path);
+/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. carve: as of struct tree_options. */
+struct tree *cmd_open(const struct command *self, const char *path, bool carve);
+#define CMD_CARVE_HELP "  -c   search what no format knows for models (-o carve)"
 /* All of it, or -errno. */
 int cmd_write_fd(int fd, const void *p, size_t n);
 /* All of it to standard output; on failure says why and returns 1. */

@@ -380,13 +380,13 @@ static int run_extract(const struct command *self, int argc, char **argv)
 	const char *path, *to;
 	struct cmd_place from = { 0 };
 	unsigned given;
-	int rc = cmd_options(self, argc, &argv, "", &given, 2, 3);
+	int rc = cmd_options(self, argc, &argv, "c", &given, 2, 3);
 
 	if (rc < 0)
 		return -1 - rc;
 	path = rc == 3 ? argv[1] : "";
 	to = argv[rc - 1];
-	x.t = cmd_open(self, argv[0]);
+	x.t = cmd_open(self, argv[0], given);
 	if (!x.t)
 		return 1;
 	x.room = malloc(2 * CMD_PIECE);
@@ -403,8 +403,8 @@ static int run_extract(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_extract = {
-	"extract", "SOURCE [PATH] DIR",
+	"extract", "[-c] SOURCE [PATH] DIR",
 	"Copies the tree, or what lies below PATH, into DIR. Goes on after a bad entry; ends with a list of what\n"
-	"failed.",
+	"failed.\n" CMD_CARVE_HELP,
 	run_extract
 };

@@ -75,11 +75,11 @@ static int run_cat(const struct command *self, int argc, char **argv)
 	struct cat c = { .self = self };
 	unsigned given;
 	struct tree *t;
-	int rc = cmd_options(self, argc, &argv, "", &given, 2, 2);
+	int rc = cmd_options(self, argc, &argv, "c", &given, 2, 2);
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0]);
+	t = cmd_open(self, argv[0], given);
 	if (!t)
 		return 1;
 	c.room = malloc(CMD_PIECE);
@@ -93,12 +93,12 @@ static int run_cat(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_cat = {
-	"cat", "SOURCE PATH", "Writes one file of the tree to standard output.", run_cat
+	"cat", "[-c] SOURCE PATH", "Writes one file of the tree to standard output.\n" CMD_CARVE_HELP, run_cat
 };
 
 /* ---- ls ---- */
 
-enum { LS_LONG = 1, LS_RECURSIVE = 2 };
+enum { LS_LONG = 1, LS_RECURSIVE = 2, LS_CARVE = 4 };
 #define LS_PIECE ((size_t)1 << 20)             /* of a listing, held before it goes out */
 
 struct ls {
@@ -248,11 +248,11 @@ static int ls_place(struct ls *l, const char *path)
 static int run_ls(const struct command *self, int argc, char **argv)
 {
 	struct ls l = { .self = self };
-	int rc = cmd_options(self, argc, &argv, "lR", &l.how, 1, 2);
+	int rc = cmd_options(self, argc, &argv, "lRc", &l.how, 1, 2);
 
 	if (rc < 0)
 		return -1 - rc;
-	l.t = cmd_open(self, argv[0]);
+	l.t = cmd_open(self, argv[0], l.how & LS_CARVE);
 	if (!l.t)
 		return 1;
 	rc = ls_place(&l, rc == 2 ? argv[1] : "");
@@ -261,7 +261,7 @@ static int run_ls(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_ls = {
-	"ls", "[-lR] SOURCE [PATH]",
+	"ls", "[-lRc] SOURCE [PATH]",
 	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below", run_ls
 };
 
@@ -388,11 +388,11 @@ static int run_info(const struct command *self, int argc, char **argv)
 	struct err why = { 0 };
 	unsigned given;
 	struct tree *t;
-	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
+	int rc = cmd_options(self, argc, &argv, "c", &given, 1, 1);
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0]);
+	t = cmd_open(self, argv[0], given);
 	if (!t)
 		return 1;
 	if (tree_is_folder(t)) {
@@ -412,5 +412,6 @@ static int run_info(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_info = {
-	"info", "SOURCE", "Says what SOURCE is: format, game or version, counts, sizes, damage.", run_info
+	"info", "[-c] SOURCE",
+	"Says what SOURCE is: format, game or version, counts, sizes, damage.\n" CMD_CARVE_HELP, run_info
 };

@@ -100,12 +100,13 @@ static int run_put(const struct command *self, int argc, char **argv)
 	struct err why = { 0 };
 	struct tree *t;
 	unsigned given;
-	int rc = cmd_options(self, argc, &argv, "gn", &given, 3, 3);
+	int rc = cmd_options(self, argc, &argv, "gnc", &given, 3, 3);
 
 	if (rc < 0)
 		return -1 - rc;
 	opt.grow = given & 1;
 	opt.noundo = given & 2;
+	opt.carve = given & 4;
 	if (tree_open(argv[0], &opt, &t, &why))
 		return cmd_fail(self, argv[0], &why);
 	if (isatty(STDERR_FILENO))
@@ -117,8 +118,9 @@ static int run_put(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_put = {
-	"put", "[-gn] SOURCE PATH FILE",
+	"put", "[-gnc] SOURCE PATH FILE",
 	"Does what writing FILE (- is standard input) over PATH in a mount would do.\n"
 	"  -g   the archive may grow, moving its own later data (-o grow)\n"
-	"  -n   keep nothing that `modelfs undo` could take back (-o noundo)", run_put
+	"  -n   keep nothing that `modelfs undo` could take back (-o noundo)\n"
+	CMD_CARVE_HELP, run_put
 };

@@ -78,12 +78,12 @@ static int run_verify(const struct command *self, int argc, char **argv)
 	struct err why = { 0 };
 	struct tree *t;
 	unsigned given;
-	int rc = cmd_options(self, argc, &argv, "", &given, 1, 1);
+	int rc = cmd_options(self, argc, &argv, "c", &given, 1, 1);
 
 	if (rc < 0)
 		return -1 - rc;
 	v.source = argv[0];
-	t = cmd_open(self, argv[0]);
+	t = cmd_open(self, argv[0], given);
 	if (!t)
 		return 1;
 	v.t = t;
@@ -96,8 +96,9 @@ static int run_verify(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_verify = {
-	"verify", "SOURCE",
-	"Decodes every container and model, encodes it again and compares. Exit code 1 if anything differs.", run_verify
+	"verify", "[-c] SOURCE",
+	"Decodes every container and model, encodes it again and compares. Exit code 1 if anything differs.\n"
+	CMD_CARVE_HELP, run_verify
 };
 
 /* ---- describe ---- */

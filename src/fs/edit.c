@@ -492,6 +492,8 @@ static int check_format(const struct level *l, struct err *e)
 			*e = why;
 		return -why.code;
 	}
+	if (!f && l->unit->format->searches)
+		return 0;                      /* it says so when it is opened */
 	return f == l->unit->format ? 0 :
 	       err_set(e, EINVAL, "the entry would be no %s any more", l->unit->format->title);
 }
@@ -553,9 +555,9 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 	if (!l)
 		return err_nomem(e);
 	*l = (struct level){
-		.around = { .following = following, .padded = u->around.padded, .resize = resize, .rebase = rebase,
-			    .find = find, .member = member, .handed = u->around.handed, .say = say,
-			    .grow = ed->tree->grow, .again = ed->second },
+		.around = { .following = following, .padded = u->around.padded, .finding = u->around.finding,
+			    .resize = resize, .rebase = rebase, .find = find, .member = member,
+			    .handed = u->around.handed, .say = say, .grow = ed->tree->grow, .again = ed->second },
 		.edit = ed, .unit = u,
 	};
 	rc = open_source(l, e);

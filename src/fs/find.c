@@ -167,7 +167,7 @@ int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e
 	id = f->unit;
 	pthread_mutex_unlock(&t->lock);
 	if (!id) {
-		format = tree_recognise(t, src, f->path, NULL);
+		format = tree_recognise(t, src, f->path, NULL, NULL);
 		rc = unit_new(t, format ? format : &plain_format, src, 0, 0, hash_name(unit_at(t, 0)->hash, f->path), out, e);
 		if (rc)
 			return rc;

@@ -71,6 +71,7 @@ int folder_open(struct tree *t, void (*hold)(void *tree), struct err *e)
 		return rc;
 	f->kinds.through = through;
 	f->kinds.ctx = t;
+	f->kinds.search = t->search;
 	f->pool = pool_new(t);
 	return f->pool ? make_root(t, e) : err_nomem(e);
 }
@@ -124,23 +125,31 @@ static void log_refused(struct tree *t, struct host *dir, const char *name, cons
 	buf_free(&path);
 }
 
-const struct format *folder_format_in(struct tree *t, const struct in_dir *in, const char *name, const struct stat *st)
+const struct format *folder_format_in(struct tree *t, const struct in_dir *in, const char *name, const struct stat *st,
+				      bool *later)
 {
 	struct err refused = { 0 };
 	const struct format *f;
+	bool slow = false;
 
+	if (later)
+		*later = false;
 	if (host_is_written(in->hosts, in->dir, name))
 		return NULL;
-	f = kinds_find(&t->folder->kinds, in, name, st, &refused);
+	f = kinds_find(&t->folder->kinds, in, name, st, later ? later : &slow, &refused);
+	if (slow && t->slow)
+		t->slow();
+	if (slow)
+		f = kinds_find(&t->folder->kinds, in, name, st, NULL, &refused);
 	if (refused.code && !t->silent)
 		log_refused(t, in->dir, name, &refused);
 	return f;
 }
 
 const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
-				   const struct stat *st)
+				   const struct stat *st, bool *later)
 {
-	return folder_format_in(t, &(struct in_dir){ &t->folder->hosts, dir, dirfd, NULL }, name, st);
+	return folder_format_in(t, &(struct in_dir){ &t->folder->hosts, dir, dirfd, NULL }, name, st, later);
 }
 
 static int look(struct tree *t, struct host *dir, int dirfd, const char *name, struct found *out)
@@ -156,7 +165,7 @@ static int look(struct tree *t, struct host *dir, int dirfd, const char *name, s
 		return fd;
 	close(fd);
 	if (S_ISREG(out->st.st_mode))
-		out->format = folder_format(t, dir, dirfd, name, &out->st);
+		out->format = folder_format(t, dir, dirfd, name, &out->st, NULL);
 	return 0;
 }
 
@@ -199,6 +208,11 @@ static int new_unit(struct tree *t, unsigned i, const struct format *format, str
 
 	if (rc)
 		return rc;
+	if (format && format->searches) {
+		const struct stat st = seen_stat(&f->seen);
+
+		u->around.finding = kinds_finding(&t->folder->kinds, f->spot->name, &st);
+	}
 	u->file = i;
 	f->unit = u->id;
 	return 0;

@@ -61,10 +61,12 @@ bool folder_hides(const char *name);
 bool folder_has_member(struct tree *t, struct host *dir, const char *name);
 /* All such names of a directory; none on an error. */
 int folder_hidden(struct tree *t, struct host *dir, int dirfd, struct nameset *hidden);
-/* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. */
+/* What opens a regular file of the directory; NULL: it is a plain one. Why it was refused stands in the log. later, or
+ * NULL: as of kinds_find(). */
 const struct format *folder_format(struct tree *t, struct host *dir, int dirfd, const char *name,
-				   const struct stat *st);
-const struct format *folder_format_in(struct tree *t, const struct in_dir *in, const char *name, const struct stat *st);
+				   const struct stat *st, bool *later);
+const struct format *folder_format_in(struct tree *t, const struct in_dir *in, const char *name, const struct stat *st,
+				      bool *later);
 
 /* Renames, and what was known by one name is known by the other. Outside the tree. flags: renameat2()'s. While a
  * commit is under way files keep their names, and what is known of them. */
@@ -74,7 +76,8 @@ int folder_rename(struct tree *t, struct host *dir, const char *name, struct hos
 /* ---- listings ---- */
 
 struct folder_dir;                             /* an open directory */
-int folder_dir_open(struct tree *t, struct host *dir, struct folder_dir **out);
+/* quick: files that would have to be searched are listed as DT_UNKNOWN. */
+int folder_dir_open(struct tree *t, struct host *dir, bool quick, struct folder_dir **out);
 void folder_dir_close(struct folder_dir *d);
 int folder_dir_fd(const struct folder_dir *d);
 /* Calls fn for the entries from position `from` on, "." and ".." too, until it returns other than 0. type: DT_...;

@@ -14,10 +14,11 @@
 static const struct format *format_at(struct tree *t, const struct in_dir *in, const char *name)
 {
 	struct stat st;
+	bool later;                            /* what has members is not found by searching */
 
 	if (folder_hides(name) || fstatat(in->fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return NULL;
-	return folder_format_in(t, in, name, &st);
+	return folder_format_in(t, in, name, &st, &later);
 }
 
 /* ---- one name ---- */

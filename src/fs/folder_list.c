@@ -18,6 +18,7 @@ struct folder_dir {
 	struct tree *t;
 	struct host_open *open;                /* holds the directory and its descriptor; NULL: another mount's */
 	struct host *dir;                      /* held */
+	bool quick;                            /* nothing is searched */
 	pthread_mutex_t lock;                  /* of all below */
 	struct nameset hidden;                 /* members of models, once one of their names has been met */
 	bool knows_hidden;
@@ -27,7 +28,7 @@ struct folder_dir {
 	_Alignas(struct dirent64) char names[BATCH];
 };
 
-int folder_dir_open(struct tree *t, struct host *dir, struct folder_dir **out)
+int folder_dir_open(struct tree *t, struct host *dir, bool quick, struct folder_dir **out)
 {
 	struct hosts *h = &t->folder->hosts;
 	struct folder_dir *d = malloc(sizeof *d);
@@ -35,7 +36,7 @@ int folder_dir_open(struct tree *t, struct host *dir, struct folder_dir **out)
 
 	if (rc)
 		return rc;
-	*d = (struct folder_dir){ .t = t };
+	*d = (struct folder_dir){ .t = t, .quick = quick };
 	if (dir->dev) {
 		fd = host_open(h, dir, O_RDONLY | O_DIRECTORY);
 		rc = fd < 0 ? fd : host_open_begin(h, dir, fd, false, &d->open);
@@ -86,6 +87,7 @@ static unsigned type_of(const struct found *found)
 static void look_at(struct folder_dir *d, struct dirent64 *e)
 {
 	struct found found = { 0 };
+	bool later = false;
 	int fd = host_look(d->open->fd, e->d_name, &found.st);
 
 	if (fd < 0) {
@@ -94,8 +96,8 @@ static void look_at(struct folder_dir *d, struct dirent64 *e)
 	}
 	close(fd);
 	if (S_ISREG(found.st.st_mode))
-		found.format = folder_format(d->t, d->dir, d->open->fd, e->d_name, &found.st);
-	e->d_type = (unsigned char)type_of(&found);
+		found.format = folder_format(d->t, d->dir, d->open->fd, e->d_name, &found.st, d->quick ? &later : NULL);
+	e->d_type = later ? DT_UNKNOWN : (unsigned char)type_of(&found);
 }
 
 static void *look_at_some(void *arg)

@@ -48,7 +48,10 @@ static void note_unreadable(struct tree *t, struct unit *u, uint32_t i, struct s
 static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, uint8_t *room, struct err *e)
 {
 	const char *name = u->stored ? stored_name(u->stored, i) : "";
-	struct probe p = { .name = name, .within = u->format, .index = i, .size = kid->entry.size, .room = room };
+	struct probe p = {
+		.name = name, .within = u->format, .index = i, .size = kid->entry.size, .room = room,
+		.search = u->stored ? t->search : SEARCH_NOT,  /* those that have numbers are looked at all at once */
+	};
 	struct err why = { 0 };
 	const struct format *f;
 	bool opens;
@@ -62,6 +65,7 @@ static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, ui
 	f = p.src ? detect_kid(u, kid, &p, &why) : NULL;
 	if (!p.src)
 		return err_nomem(e);
+	finding_put(p.finding);
 	if (why.code)                          /* it is a plain file, whose reading fails */
 		note_unreadable(t, u, i, p.src, &why);
 	opens = format_opens(f) && u->depth + 1u < LIMIT_NESTING && !kid_refused(t, u, i, f, p.src, NULL);

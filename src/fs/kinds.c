@@ -67,6 +67,8 @@ void kinds_free(struct kinds *k)
 {
 	free(k->v);
 	free(k->spelt);
+	for (unsigned i = 0; i < FINDINGS; i++)
+		finding_put(k->found[i].finding);
 	pthread_mutex_destroy(&k->lock);
 }
 
@@ -161,6 +163,36 @@ static void remember(struct kinds *k, uint64_t hash, const struct format *f)
 		*slot = hash | (kind_of(f) & KIND_MASK);
 	}
 	pthread_mutex_unlock(&k->lock);
+}
+
+/* Takes the reference. */
+static void keep_finding(struct kinds *k, uint64_t hash, struct finding *finding)
+{
+	struct finding *was;
+	unsigned i;
+
+	if (!finding)
+		return;
+	pthread_mutex_lock(&k->lock);
+	i = k->nfound++ % FINDINGS;
+	was = k->found[i].finding;
+	k->found[i].hash = hash;
+	k->found[i].finding = finding;
+	pthread_mutex_unlock(&k->lock);
+	finding_put(was);
+}
+
+struct finding *kinds_finding(struct kinds *k, const char *name, const struct stat *st)
+{
+	uint64_t hash = stamp_hash(k, name, st);
+	struct finding *out = NULL;
+
+	pthread_mutex_lock(&k->lock);
+	for (unsigned i = 0; i < FINDINGS && !out; i++)
+		if (k->found[i].hash == hash)
+			out = finding_ref(k->found[i].finding);
+	pthread_mutex_unlock(&k->lock);
+	return out;
 }
 
 /* ---- members ---- */
@@ -356,15 +388,24 @@ static int open_pread(struct source *s, void *buf, size_t n, uint64_t at)
 static const struct source_ops open_ops = { .pread = open_pread };
 
 /* What would open it. */
-static int detect(struct source *src, const char *name, const struct format **out, struct err *other)
+static int detect(struct kinds *k, struct source *src, const char *name, uint64_t hash, bool *later,
+		  const struct format **out, struct err *other)
 {
 	uint8_t room[PROBE_MOST];
-	struct probe p = { .name = name, .size = src->size, .src = src, .room = room };
-	struct err why = { 0 };
+	struct err why = { 0 }, instead = { 0 };
+	struct probe p = {
+		.name = name, .size = src->size, .src = src, .room = room,
+		.search = later ? SEARCH_NOT : k->search, .instead = other ? &instead : NULL,
+	};
 	const struct format *f = format_detect(&p, &why);
 
+	keep_finding(k, hash, p.finding);
+	if (later)
+		*later = !f && (p.unsearched || k->search == SEARCH_ALL);
 	if (!why.code && !f && other)
 		format_tells(&p, other);
+	if (other && !other->code && instead.code)
+		*other = instead;
 	*out = format_opens(f) ? f : NULL;
 	return -why.code;
 }
@@ -383,7 +424,7 @@ static int judge(const struct format **f, struct source *src, const struct surro
 }
 
 static const struct format *look(struct kinds *k, const struct in_dir *in, int fd, const char *name,
-				 const struct stat *st, struct err *refused, struct err *other)
+				 const struct stat *st, bool *later, struct err *refused, struct err *other)
 {
 	struct open_source file = { .s = { .ops = &open_ops, .size = (uint64_t)st->st_size }, .fd = fd };
 	uint64_t hash = stamp_hash(k, name, st);
@@ -395,8 +436,9 @@ static const struct format *look(struct kinds *k, const struct in_dir *in, int f
 
 	atomic_init(&file.s.refs, 2);          /* one stays: it is on the stack */
 	src = read_through(k, in, name, &file.s, &unsure);
-	rc = detect(src, name, &f, other);
+	rc = detect(k, src, name, hash, later, &f, other);
 	of = f;
+	unsure |= later && *later;
 	if (!rc && f && f->nmembers) {
 		if (!unsure)
 			remember(k, hash, f);
@@ -423,8 +465,8 @@ static int open_to_look(int dirfd, const char *name, const struct stat *st)
 	return fd == -EPERM ? beneath_open(dirfd, name, flags, 0) : fd;
 }
 
-const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
-				struct err *refused, struct err *other)
+static const struct format *look_again(struct kinds *k, const struct in_dir *in, const char *name,
+				       const struct stat *st, bool *later, struct err *refused, struct err *other)
 {
 	const struct format *f = NULL;
 	struct stat now;
@@ -435,18 +477,26 @@ const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const 
 	/* It may be another file by now, even one that is no regular file; and what could not be read may be readable
 	 * the next time. */
 	if (!fstat(fd, &now) && S_ISREG(now.st_mode))
-		f = look(k, in, fd, name, &now, refused, other);
+		f = look(k, in, fd, name, &now, later, refused, other);
 	close(fd);
 	return f;
 }
 
+const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
+				struct err *refused, struct err *other)
+{
+	return look_again(k, in, name, st, NULL, refused, other);
+}
+
 const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
-				struct err *refused)
+				bool *later, struct err *refused)
 {
 	const struct format *f = NULL, *judged;
 	uint64_t hash;
 	struct model m;
 
+	if (later)
+		*later = false;
 	if ((uint64_t)st->st_size < SHORTEST)
 		return NULL;
 	hash = stamp_hash(k, name, st);
@@ -457,5 +507,5 @@ const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const 
 		if (recall(k, model_hash(k, &m, f, hash), &judged))
 			return judged;
 	}
-	return kinds_look(k, in, name, st, refused, NULL);
+	return look_again(k, in, name, st, later, refused, NULL);
 }

@@ -13,6 +13,7 @@
 #include "nameset.h"
 
 struct in_dir;
+#define FINDINGS 8u
 
 struct kinds {
 	/* What a file is to be read as, one reference, over `file` as it is on disc; another source than that is true
@@ -24,6 +25,10 @@ struct kinds {
 	size_t n, size;
 	uint64_t seed;
 	struct spelt *spelt;                   /* SPELT_MOST names of members, by hash; NULL: none yet */
+	uint8_t search;                        /* enum searching */
+	/* What the last files that were searched have, for who opens them. */
+	struct { uint64_t hash; struct finding *finding; } found[FINDINGS];
+	unsigned nfound;                       /* counts on */
 };
 
 void kinds_init(struct kinds *k);
@@ -34,10 +39,12 @@ struct in_dir { struct hosts *hosts; struct host *dir; int fd; const struct name
 
 /* The format that opens the regular file `name` of a directory, whose stat was st; NULL: none, it is a plain file, as
  * is one that cannot be read. *refused, or NULL: why a strict format that knows it did not take it, unless that is
- * remembered; zero else. */
+ * remembered; zero else. *later, or NULL: nothing is searched now, and it becomes true if that would be needed. */
 const struct format *kinds_find(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
-				struct err *refused);
-/* Asks the file again. *other, or NULL: what format_tells() says of one that no format knows. */
+				bool *later, struct err *refused);
+/* What was found in a file that was searched, with one reference; NULL: nobody knows any more. */
+struct finding *kinds_finding(struct kinds *k, const char *name, const struct stat *st);
+/* Asks the file again. *other, or NULL: what format_tells(), or who searched it, says of one that no format knows. */
 const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const char *name, const struct stat *st,
 				struct err *refused, struct err *other);
 

@@ -189,8 +189,6 @@ static int mount_tree(const struct command *self, struct mount *m, const char *p
 	if (!o->ro && !m->writable)
 		log_line("%s: %s read-only: %s", tree_path(m->tree), m->folder ? "models are" : "mounted",
 			 why ? why : "it cannot be written");
-	if (o->carve)
-		log_line("%s: there is nothing in it that carve could find", tree_path(m->tree));
 	if (o->fps)
 		log_line("%s: clips show their keys by frames: fps changes nothing", tree_path(m->tree));
 	tree_warm(m->tree);                    /* mount returns when the tree can be read */
@@ -202,7 +200,7 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 {
 	struct tree_options topt = {
 		.names = o->names, .cache = (size_t)o->cache << 20, .slow = loop_let_go,
-		.write = !o->ro, .noundo = o->noundo, .grow = o->grow,
+		.write = !o->ro, .noundo = o->noundo, .grow = o->grow, .carve = o->carve,
 	};
 	struct mount m = { .uid = getuid(), .gid = getgid(), .max_read = o->max_read };
 	struct err why = { 0 };
@@ -262,6 +260,7 @@ const struct command cmd_mount = {
 	"  -o ro           read-only\n"
 	"  -o grow         the archive may grow, moving its own later data\n"
 	"  -o noundo       keep nothing that `modelfs undo` could take back\n"
+	"  -o carve        search what no format knows for models, not only .pak files\n"
 	"  -o names=FILE   labels for entries: lines INDEX<tab>LABEL\n"
 	"  -o cache=MIB    memory for what was decoded (256)\n"
 	"  -o stats        log at the end how much was decoded\n"

@@ -328,7 +328,7 @@ static int list_host_entry(void *ctx, const char *name, uint64_t ino, unsigned t
 static int list_host(struct tree *t, struct host *dir, uint64_t from, struct host_listing *l)
 {
 	struct folder_dir *d;
-	int rc = dir->type == S_IFDIR ? folder_dir_open(t, dir, &d) : -ENOTDIR;
+	int rc = dir->type == S_IFDIR ? folder_dir_open(t, dir, false, &d) : -ENOTDIR;
 
 	if (rc)
 		return rc;

@@ -185,7 +185,7 @@ static void host_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *
 		op_opendir(req, ino, fi);
 		return;
 	}
-	rc = folder_dir_open(mount_of(req)->tree, host, &d);
+	rc = folder_dir_open(mount_of(req)->tree, host, true, &d);
 	host_put(h, host, 1);
 	if (rc) {
 		fuse_reply_err(req, -rc);

@@ -307,6 +307,10 @@ void refresh_unit(struct refresh *r, struct unit *u)
 	atomic_fetch_add(&u->gen, 1);
 	atomic_store(&u->mtime, r->now > was ? r->now : was + 1);
 	atomic_store(&u->checked, false);
+	if (!r->plan) {                        /* it may be anywhere now */
+		finding_put(u->around.finding);
+		u->around.finding = NULL;
+	}
 	if (r->t->folder && tree_is_file(r->t, u))
 		forget_what_it_found(tree_file(r->t, u->file));
 	if (atomic_load(&u->state) != UNIT_READY)

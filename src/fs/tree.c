@@ -213,7 +213,7 @@ static void why_unknown(struct probe *p, struct err *e)
 	p->why = &why;
 	for (const struct format *const *f = formats; *f; f++) {
 		why = (struct err){ 0 };
-		if (!(*f)->probe || (*f)->probe(p) || !why.code)
+		if (!(*f)->probe || (*f)->searches || (*f)->probe(p) || !why.code)
 			continue;
 		if (dot && (*f)->ext && !strcasecmp(dot + 1, (*f)->ext)) {
 			first = why;
@@ -241,15 +241,23 @@ static struct source *peek_member(const struct surroundings *s, unsigned k, stru
 	return src_ref(tree_file_source(tree_file(p->t, file)));
 }
 
-const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct err *e)
+const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct finding **finding,
+				    struct err *e)
 {
 	uint8_t room[PROBE_MOST];
-	struct err why = { 0 };
-	struct probe p = { .name = strrchr(path, '/') + 1, .size = src->size, .src = src, .room = room };
+	struct err why = { 0 }, instead = { 0 };
+	struct probe p = {
+		.name = strrchr(path, '/') + 1, .size = src->size, .src = src, .room = room,
+		.search = finding ? t->search : SEARCH_NOT, .instead = &instead,
+	};
 	const struct format *f = format_detect(&p, &why);
 
+	if (finding)
+		*finding = p.finding;
 	if (why.code)
 		err_set(e, why.code, "%s", why.text);
+	else if (!format_opens(f) && instead.code)
+		err_set(e, EINVAL, "no format modelfs knows: %s", instead.text);
 	else if (!format_opens(f))
 		why_unknown(&p, e);
 	else if (format_refuses(f, src, &(struct peek){ { .member = peek_member }, t, path, f }.around, e))
@@ -271,7 +279,7 @@ static int find_companions(struct tree *t, struct unit *root, struct err *e)
 			continue;
 		begin_alone(t, file);
 		src = archive_source(tree_file(t, file)->archive);
-		if (tree_recognise(t, src, t->path, NULL) != *f)
+		if (tree_recognise(t, src, t->path, NULL, NULL) != *f)
 			continue;
 		rc = unit_new(t, *f, src, 0, 0, hash_name(root->hash, (*f)->ext), &mate, e);
 		if (!rc) {
@@ -288,6 +296,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	struct unit *root;
 	const struct format *f;
 	struct tree_file *file = tree_file_new(t);
+	struct finding *finding = NULL;
 	struct source *src;
 	int rc = file ? open_archive(t, t->path, false, file, e) : err_nomem(e);
 
@@ -303,10 +312,12 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	}
 	begin_alone(t, 0);
 	src = archive_source(tree_file(t, 0)->archive);
-	f = tree_recognise(t, src, t->path, e);
-	if (!f)
-		return -EINVAL;
-	rc = unit_new(t, f, src, 0, 0, hash_name(0, ""), &root, e);
+	f = tree_recognise(t, src, t->path, &finding, e);
+	rc = f ? unit_new(t, f, src, 0, 0, hash_name(0, ""), &root, e) : -EINVAL;
+	if (rc)
+		finding_put(finding);
+	else
+		root->around.finding = finding;
 	if (!rc && f->role == ROLE_MODEL)
 		rc = find_companions(t, root, e);
 	return rc;
@@ -348,6 +359,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	t->writable = opt->write;
 	t->noundo = opt->noundo;
 	t->grow = opt->grow;
+	t->search = opt->carve ? SEARCH_ALL : SEARCH_NAMED;
 	t->path = realpath(path, NULL);
 	t->cache = t->path ? cache_new(opt->cache, opt->slow) : NULL;
 	if (!t->cache) {

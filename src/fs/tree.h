@@ -41,6 +41,7 @@ struct tree_options {
 	void (*slow)(void);                    /* called before work that takes long, or NULL */
 	bool write;                            /* wanted; tree_writable() tells whether it came true */
 	bool noundo, grow;
+	bool carve;                            /* what no format knows is searched, whatever its name */
 };
 
 struct tree_counts {

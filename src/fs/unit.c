@@ -450,6 +450,12 @@ bool unit_has_note(struct tree *t, struct unit *u, const char *text)
 
 /* ---- filling ---- */
 
+void unit_keep_finding(struct unit *u, const struct object *o)
+{
+	finding_put(u->around.finding);
+	u->around.finding = finding_ref(o->finding);
+}
+
 #define TABLES 4096u                           /* bytes from the start that hold the tables of most models */
 
 static int fill(struct tree *t, struct unit *u, struct err *e)
@@ -459,6 +465,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 
 	if (rc)
 		return rc;
+	unit_keep_finding(u, o);
 	if (u->format->container)
 		rc = kid_list(t, u, o, e);
 	u->variant = o->variant;
@@ -496,6 +503,8 @@ void unit_empty(struct unit *u)
 	stored_free(u->stored);
 	free((void *)(uintptr_t)u->handed);
 	unit_forget_links(u);
+	finding_put(u->around.finding);
+	u->around.finding = NULL;
 	u->number = NULL;
 	u->kids = NULL;
 	u->stored = NULL;

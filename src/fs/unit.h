@@ -248,6 +248,7 @@ struct tree {
 	pthread_mutex_t lock;                  /* units, states, notes, open files; not held while reading, rendering */
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
+	uint8_t search;                        /* enum searching: of files, and of entries that have names */
 	_Atomic bool shared;                   /* another process changes the archive */
 	bool held;                             /* `state` is, by the commit under way; under `commit` */
 	struct draft *drafts;                  /* under lock */
@@ -273,6 +274,8 @@ struct tree {
 };
 
 /* unit.c */
+/* What the unit's object found by searching is where the next one begins. While nobody else looks at the unit. */
+void unit_keep_finding(struct unit *u, const struct object *o);
 /* Chooses the companions of all models of a container that have units. With the lock held, or `state` exclusively. */
 void unit_choose_mates(struct tree *t, struct unit *u);
 /* The companions of a model that is a file of a folder: they lie beside it. */
@@ -349,8 +352,10 @@ int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
 int tree_file_at(struct tree *t, const char *path, unsigned *file);
 /* The same of member k of the file at a path, which has that format. */
 int tree_member_file(struct tree *t, const char *path, const struct format *f, unsigned k, unsigned *file);
-/* What the bytes of a file of its own are. NULL: nothing that opens. */
-const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct err *e);
+/* What the bytes of a file of its own are. NULL: nothing that opens. finding: where to put what a search found, with one
+ * reference; NULL: nothing is searched. */
+const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct finding **finding,
+				    struct err *e);
 
 /* find.c */
 /* What no format opens is shown as bytes, and found by those who know what it is. */

@@ -22,6 +22,24 @@ struct object;
 #define PROBE_FIRST 128u                       /* bytes read at first: enough for every magic and most tables */
 #define PROBE_MOST 4096u                       /* what a probe may ask for */
 
+/* Whether formats that search are asked about bytes that no other format knows. */
+enum searching {
+	SEARCH_NOT,
+	SEARCH_NAMED,                          /* about those whose name has their extension, and that look like nothing */
+	SEARCH_ALL
+};
+
+/* What a search came upon, so that who opens the bytes later need not begin anew. The format's own; counted. It may be
+ * out of date when it is used. */
+struct finding { _Atomic unsigned refs; };
+static inline struct finding *finding_ref(struct finding *f)
+{
+	if (f)
+		atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+	return f;
+}
+void finding_put(struct finding *f);           /* frees what calloc() gave; NULL is fine */
+
 struct probe {
 	const char *name;                      /* file or stored name; "" when the container stores none */
 	const struct format *within;           /* of the container; NULL: a file of its own */
@@ -32,6 +50,11 @@ struct probe {
 	struct source *src;
 	struct err *why;                       /* where a probe says why not (err_at); usually NULL */
 	uint8_t *room;                         /* PROBE_MOST bytes of the caller's, for head */
+	uint8_t search;                        /* enum searching */
+	bool unsearched;                       /* out: with SEARCH_NAMED one would have been asked */
+	struct finding *finding;               /* out: of who searched, with one reference; NULL: none */
+	/* Where who searched in vain says what lies there instead, which takes longer; NULL: nobody wants to know. */
+	struct err *instead;
 };
 
 /* At least n bytes in p->head; false when the entry is shorter, cannot be read, or n > PROBE_MOST. At most one more
@@ -143,6 +166,7 @@ struct surroundings {
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 	bool padded;                           /* the object's size may count padding behind it */
+	struct finding *finding;               /* of a format that searches; NULL: none so far */
 	/* The file that is format->members[k]; with one reference; NULL: there is none, or e says what failed. */
 	struct source *(*member)(const struct surroundings *, unsigned k, struct err *e);
 	bool handed;                           /* a container knows the members: one may be missing that is needed */
@@ -180,6 +204,7 @@ struct object {
 	struct link *links;                    /* by object_link(), in that order; held */
 	uint32_t nlinks;
 	const struct surroundings *around;     /* NULL: none */
+	struct finding *finding;               /* by open(), of a format that searches; held */
 	struct arena arena;                    /* of all the object's own tables */
 	void *priv;                            /* the format's, in the arena */
 	struct fault *faults, **last_fault;
@@ -381,6 +406,8 @@ struct format {
 	bool be;
 	uint8_t role;
 	int (*probe)(struct probe *);          /* 0 no .. 100 certain */
+	/* It is asked about what no other format knows, and may read all of it to tell; probe->search says whether. */
+	bool searches;
 	bool tells;                            /* probe says why not only of what begins as such files do */
 	const char *(*extension)(struct probe *);      /* formats that are only recognised, and shown as plain files */
 	const struct variant *variants;
@@ -404,7 +431,7 @@ struct format {
 extern const struct format *const formats[];   /* generated from src/formats/meson.build; ends with NULL */
 
 const struct format *format_named(const char *name);
-/* The highest bid, or NULL. p->head and p->n are filled in here. */
+/* The highest bid, or NULL. p->head and p->n are filled in here, and all that is out. */
 const struct format *format_detect(struct probe *p, struct err *e);
 /* What the formats that tell say of bytes that no format knows, as p has them from format_detect(); else nothing. */
 void format_tells(struct probe *p, struct err *e);

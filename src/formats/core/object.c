@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "format.h"
 
@@ -28,11 +29,49 @@ const struct format *format_named(const char *name)
 	return NULL;
 }
 
+void finding_put(struct finding *f)
+{
+	if (f && atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) == 1)
+		free(f);
+}
+
+static bool has_ext(const struct probe *p, const char *ext)
+{
+	const char *dot = strrchr(p->name, '.');
+
+	return dot && !strcasecmp(dot + 1, ext);
+}
+
+/* What begins as files of some format do, but is none, is damaged and not unknown: that is searched on request only. */
+static const struct format *search(struct probe *p)
+{
+	struct err told = { 0 };
+	uint8_t how = p->search;
+
+	for (const struct format *const *f = formats; *f; f++) {
+		bool named = (*f)->searches && has_ext(p, (*f)->ext);
+
+		if (!(*f)->searches || (how != SEARCH_ALL && !named))
+			continue;
+		if (how != SEARCH_ALL) {
+			format_tells(p, &told);
+			if (told.code)
+				return NULL;
+		}
+		p->unsearched |= how == SEARCH_NOT;
+		if (how != SEARCH_NOT && (*f)->probe(p))
+			return *f;
+	}
+	return NULL;
+}
+
 const struct format *format_detect(struct probe *p, struct err *e)
 {
 	const struct format *best = NULL;
 	int bid, most = 0;
 
+	p->unsearched = false;
+	p->finding = NULL;
 	p->head = p->room;
 	p->n = p->size < PROBE_FIRST ? (size_t)p->size : PROBE_FIRST;
 	if (src_read(p->src, p->room, p->n, 0, "first bytes", e)) {
@@ -40,13 +79,13 @@ const struct format *format_detect(struct probe *p, struct err *e)
 		return NULL;
 	}
 	for (const struct format *const *f = formats; *f; f++) {
-		bid = (*f)->probe ? (*f)->probe(p) : 0;
+		bid = (*f)->probe && !(*f)->searches ? (*f)->probe(p) : 0;
 		if (bid > most) {
 			most = bid;
 			best = *f;
 		}
 	}
-	return best;
+	return best ? best : search(p);
 }
 
 void format_tells(struct probe *p, struct err *e)
@@ -121,6 +160,7 @@ void object_close(struct object *o)
 		return;
 	src_put(o->src);
 	src_put(o->behind);
+	finding_put(o->finding);
 	for (unsigned k = 0; k < MEMBERS_MOST; k++)
 		src_put(o->member[k]);
 	for (uint32_t i = 0; i < o->nlinks; i++)
