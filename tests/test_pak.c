@@ -391,8 +391,8 @@ static void test_into_gaps(void **state)
 	others_hold(&k, 1);
 	only(&k, 2, 25, 11);
 	assert_int_equal(try_resize(&k, 1, 12, why), -ENOSPC);
-	assert_string_equal(why, "readme.txt: its place has 11 bytes, 12 are needed: 1 bytes are missing; -o grow would "
-				 "let it move to the end of the archive");
+	assert_string_equal(why, "readme.txt: its place has 11 bytes, 12 are needed: 1 bytes are missing; -o grow "
+				 "would let it move to the end of the archive");
 	/* The last one, up to the directory. */
 	put(&k, 3, "abcdefghijklmnopqrstuvw", 23);
 	only(&k, 2 | 8, 25, 11 + 20 + 3);

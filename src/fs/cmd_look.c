@@ -262,7 +262,7 @@ static int run_ls(const struct command *self, int argc, char **argv)
 
 const struct command cmd_ls = {
 	"ls", "[-lRc] SOURCE [PATH]",
-	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below", run_ls
+	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below\n" CMD_CARVE_HELP, run_ls
 };
 
 /* ---- info ---- */

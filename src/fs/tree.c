@@ -248,7 +248,7 @@ const struct format *tree_recognise(struct tree *t, struct source *src, const ch
 	struct err why = { 0 }, instead = { 0 };
 	struct probe p = {
 		.name = strrchr(path, '/') + 1, .size = src->size, .src = src, .room = room,
-		.search = finding ? t->search : SEARCH_NOT, .instead = &instead,
+		.search = finding ? t->search : SEARCH_NOT, .whole = true, .instead = &instead,
 	};
 	const struct format *f = format_detect(&p, &why);
 

@@ -51,6 +51,7 @@ struct probe {
 	struct err *why;                       /* where a probe says why not (err_at); usually NULL */
 	uint8_t *room;                         /* PROBE_MOST bytes of the caller's, for head */
 	uint8_t search;                        /* enum searching */
+	bool whole;                            /* what is found is asked for next: the search goes on to its end */
 	bool unsearched;                       /* out: with SEARCH_NAMED one would have been asked */
 	struct finding *finding;               /* out: of who searched, with one reference; NULL: none */
 	/* Where who searched in vain says what lies there instead, which takes longer; NULL: nobody wants to know. */

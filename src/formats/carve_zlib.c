@@ -1,0 +1,188 @@
+/* Deflated MLPs in bytes of unknown layout (spec/ps3-pak.md 7.2, rule 4): they are told of, and never shown. Wherever a
+ * zlib stream may begin, a little of it is unpacked; all of it only if an MLP begins there. */
+#include "carve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "bytes.h"
+
+#define PIECE ((size_t)256 << 10)
+#define BEHIND 4u                              /* of a piece, for a beginning at its end */
+#define IN 16384u                              /* of a stream, read at once */
+#define BEGINNING 65536u                       /* bytes in which the MLP begins */
+#define LARGEST ((size_t)64 << 20)             /* of a stream that is unpacked as a whole */
+#define OUT_MOST ((uint64_t)512 << 20)         /* unpacked in all */
+#define TRIES_MOST (1u << 22)
+#define NAMED 4u                               /* of those that are found, in the message */
+
+struct deflated {
+	struct source *src;
+	uint64_t size;
+	z_stream z;
+	struct carve_work out;
+	uint32_t tries;
+	uint8_t in[IN];
+	uint8_t *room;                         /* BEGINNING */
+	uint64_t n;                            /* found */
+	char names[160];
+};
+
+/* Whether a stream may begin with these bytes: the header, then a block of a kind there is. */
+static bool may_begin(const uint8_t *p)
+{
+	bool header = p[0] == 0x78 && (p[1] == 0x01 || p[1] == 0x5e || p[1] == 0x9c || p[1] == 0xda);
+
+	return header && (p[2] >> 1 & 3) != 3;
+}
+
+/* Unpacks up to `most` bytes; how many it were. *used: bytes of the stream, once it has ended. */
+static size_t unpack(struct deflated *d, uint64_t at, uint8_t *to, size_t most, uint64_t *used)
+{
+	int rc = inflateReset(&d->z);
+
+	*used = 0;
+	d->z.avail_in = 0;
+	d->z.next_out = to;
+	d->z.avail_out = (uInt)most;
+	while (rc == Z_OK && d->z.avail_out) {
+		uint64_t from = at + d->z.total_in, left = d->size - from;
+		size_t n = left < IN ? (size_t)left : d->z.total_in ? IN : 512;        /* most end soon */
+
+		if (!n || src_pread(d->src, d->in, n, from))
+			break;
+		d->z.next_in = d->in;
+		d->z.avail_in = (uInt)n;
+		rc = inflate(&d->z, Z_NO_FLUSH);
+	}
+	if (rc == Z_STREAM_END)
+		*used = d->z.total_in;
+	return most - d->z.avail_out;
+}
+
+static bool has_header(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i + 28 <= n; i += 4)
+		if (be_u32(p + i) == 0xfafa0003 && be_u16(p + i + 8) == 28 && be_u32(p + i + 24) == 28)
+			return true;
+	return false;
+}
+
+static bool has_mlp(const uint8_t *p, size_t n)
+{
+	struct source *src = src_memory(p, n);
+	struct carve_finding *f = NULL;
+	bool found = src && !carve_search(src, 0, true, &f, NULL) && f->any;
+
+	finding_put(f ? &f->f : NULL);
+	src_put(src);
+	return found;
+}
+
+static void note(struct deflated *d, uint64_t at, uint64_t used)
+{
+	size_t n = strlen(d->names);
+
+	if (d->n++ >= NAMED)
+		return;
+	snprintf(d->names + n, sizeof d->names - n, "%s0x%" PRIx64, n ? ", " : "", at);
+	n = strlen(d->names);
+	if (used)
+		snprintf(d->names + n, sizeof d->names - n, " (0x%" PRIx64 " bytes)", used);
+}
+
+/* Where the search goes on. */
+static uint64_t look_at(struct deflated *d, uint64_t at)
+{
+	uint64_t used, all;
+	size_t n = unpack(d, at, d->room, BEGINNING, &used);
+	uint8_t *whole;
+
+	carve_afford(&d->out, n + 64);
+	if (!has_header(d->room, n))
+		return used ? at + used : at + 1;
+	if (used) {
+		if (has_mlp(d->room, n))
+			note(d, at, used);
+		return at + used;
+	}
+	whole = malloc(LARGEST);
+	if (!whole)
+		return at + 1;
+	n = unpack(d, at, whole, LARGEST, &all);
+	carve_afford(&d->out, n);
+	if (has_mlp(whole, n))
+		note(d, at, all);
+	free(whole);
+	return all ? at + all : at + 1;
+}
+
+static bool is_spent(const struct deflated *d)
+{
+	return !d->out.left || d->tries == TRIES_MOST;
+}
+
+/* The n bytes at `at`; where to go on. */
+static uint64_t look_at_piece(struct deflated *d, const uint8_t *piece, uint64_t at, size_t n, uint64_t next)
+{
+	while (next < at + PIECE && next + BEHIND <= at + n && !is_spent(d)) {
+		size_t i = (size_t)(next - at);
+		const uint8_t *p = memchr(piece + i, 0x78, n - BEHIND - i + 1);
+
+		if (!p)
+			return at + PIECE;
+		next = at + (uint64_t)(p - piece);
+		if (next >= at + PIECE)
+			break;
+		if (may_begin(p)) {
+			d->tries++;
+			next = look_at(d, next);
+		} else {
+			next++;
+		}
+	}
+	return next;
+}
+
+static void look_at_all(struct deflated *d, uint8_t *piece)
+{
+	uint64_t next = 0;
+
+	for (uint64_t at = 0; at + BEHIND < d->size && !is_spent(d); at += PIECE) {
+		size_t n = d->size - at < PIECE + BEHIND ? (size_t)(d->size - at) : PIECE + BEHIND;
+
+		next = next > at ? next : at;
+		if (next < at + PIECE && !src_pread(d->src, piece, n, at))
+			next = look_at_piece(d, piece, at, n, next);
+	}
+}
+
+bool carve_deflated(struct source *src, struct err *e)
+{
+	struct deflated *d = calloc(1, sizeof *d);
+	uint8_t *piece = malloc(PIECE + BEHIND);
+	bool found = false;
+
+	if (d)
+		d->room = malloc(BEGINNING);
+	if (d && piece && d->room && inflateInit(&d->z) == Z_OK) {
+		d->src = src;
+		d->size = src->size < CARVE_END ? src->size : CARVE_END;
+		d->out.left = OUT_MOST;
+		look_at_all(d, piece);
+		inflateEnd(&d->z);
+		found = d->n;
+		if (found)
+			err_set(e, EBADMSG, "%" PRIu64 " deflated model libraries, at %s%s: they have to be unpacked to "
+				"be shown", d->n, d->names, d->n > NAMED ? ", ..." : "");
+	}
+	if (d)
+		free(d->room);
+	free(d);
+	free(piece);
+	return found;
+}
