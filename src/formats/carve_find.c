@@ -152,7 +152,8 @@ static void *go_through(void *arg)
 		look_at(t, t->piece - held, at - held,
 			held + (size_t)align_up(n, CARVE_RUN) - (at + n < s->size ? CARVE_RUN : 0));
 		held = CARVE_RUN;
-		memcpy(t->piece - held, t->piece + PIECE - held, held);
+		if (n == PIECE)
+			memcpy(t->piece - held, t->piece + PIECE - held, held);
 	}
 	if (t->end < s->size && !t->rc && !(s->first && is_done(s))) {
 		n = s->size - t->end < CARVE_RUN ? (size_t)(s->size - t->end) : CARVE_RUN;
@@ -172,7 +173,9 @@ static bool second_processor(void)
 
 static int begin_part(struct stretch *t, struct err *e)
 {
-	t->room = aligned_alloc(PAGE, PIECE + 2 * PAGE);
+	uint64_t n = t->s->size < PIECE ? align_up(t->s->size, PAGE) : PIECE;
+
+	t->room = aligned_alloc(PAGE, (size_t)n + 2 * PAGE);
 	t->piece = t->room ? t->room + PAGE : NULL;
 	return t->room ? 0 : err_nomem(e);
 }

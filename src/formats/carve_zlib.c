@@ -95,30 +95,37 @@ static void note(struct deflated *d, uint64_t at, uint64_t used)
 		snprintf(d->names + n, sizeof d->names - n, " (0x%" PRIx64 " bytes)", used);
 }
 
+/* A stream that is longer than its beginning; *used as of unpack(). */
+static bool has_mlp_later(struct deflated *d, uint64_t at, uint64_t *used)
+{
+	size_t most = BEGINNING, n = most;
+	uint8_t *whole = NULL;
+	bool found;
+
+	while (n == most && most < LARGEST && d->out.left) {
+		free(whole);
+		most *= 4;
+		whole = malloc(most);
+		if (!whole)
+			return false;
+		n = unpack(d, at, whole, most, used);
+		carve_afford(&d->out, n);
+	}
+	found = whole && has_mlp(whole, n);
+	free(whole);
+	return found;
+}
+
 /* Where the search goes on. */
 static uint64_t look_at(struct deflated *d, uint64_t at)
 {
-	uint64_t used, all;
+	uint64_t used;
 	size_t n = unpack(d, at, d->room, BEGINNING, &used);
-	uint8_t *whole;
 
 	carve_afford(&d->out, n + 64);
-	if (!has_header(d->room, n))
-		return used ? at + used : at + 1;
-	if (used) {
-		if (has_mlp(d->room, n))
-			note(d, at, used);
-		return at + used;
-	}
-	whole = malloc(LARGEST);
-	if (!whole)
-		return at + 1;
-	n = unpack(d, at, whole, LARGEST, &all);
-	carve_afford(&d->out, n);
-	if (has_mlp(whole, n))
-		note(d, at, all);
-	free(whole);
-	return all ? at + all : at + 1;
+	if (has_header(d->room, n) && (n < BEGINNING ? has_mlp(d->room, n) : has_mlp_later(d, at, &used)))
+		note(d, at, used);
+	return used ? at + used : at + 1;
 }
 
 static bool is_spent(const struct deflated *d)
@@ -164,7 +171,7 @@ static void look_at_all(struct deflated *d, uint8_t *piece)
 bool carve_deflated(struct source *src, struct err *e)
 {
 	struct deflated *d = calloc(1, sizeof *d);
-	uint8_t *piece = malloc(PIECE + BEHIND);
+	uint8_t *piece = malloc(src->size < PIECE ? (size_t)src->size + 1 : PIECE + BEHIND);
 	bool found = false;
 
 	if (d)
