@@ -37,7 +37,7 @@ static struct carve_finding *search(struct source *src)
 	struct carve_finding *f = NULL;
 	struct err e = { 0 };
 
-	if (carve_search(src, 0, false, &f, &e))
+	if (carve_search(src, 0, false, NULL, &f, &e))
 		fail_msg("%s", e.text);
 	assert_true(f->whole);
 	assert_int_equal(f->any, f->n > 0);
@@ -490,7 +490,7 @@ static void test_unreadable(void **state)
 	bad.size = b.len;
 	found(search(&bad), &(struct place){ 260 << 10, 270 << 10, NO }, 1);
 	bad.size--;
-	assert_int_equal(carve_search(&bad, 0, false, &f, &e), -ESTALE);
+	assert_int_equal(carve_search(&bad, 0, false, NULL, &f, &e), -ESTALE);
 	src_put(bad.parent);
 	buf_free(&b);
 }

@@ -186,6 +186,7 @@ static void test_finding(void **state)
 	struct source *src = src_memory(b.p, b.len);
 	uint8_t room[PROBE_MOST];
 	struct probe p = probe_for(src, SEARCH_NAMED, false, room);
+	struct err why = { 0 };
 
 	(void)state;
 	/* The first MLP tells that it is one. */
@@ -207,8 +208,13 @@ static void test_finding(void **state)
 	finding_put(p.finding);
 	b.p[0x1000] = 0;
 	p = probe_for(src, SEARCH_ALL, true, room);
+	p.instead = &why;
 	assert_int_equal(fmt_carved.probe(&p), 0);
 	assert_null(p.finding);
+	assert_int_equal(why.code, 0);
+	p.search = SEARCH_NAMED;
+	assert_int_equal(fmt_carved.probe(&p), 0);
+	assert_string_equal(why.text, "no PS3 model library lies in it");
 	src_put(src);
 	buf_free(&b);
 }
@@ -265,20 +271,35 @@ static void add_deflated(struct buf *b, const struct buf *what, int level)
 	free(p);
 }
 
-static void deflated_are(const struct buf *b, const char *want)
+static void deflated(const struct buf *b, struct err *e)
 {
 	struct source *src = src_memory(b->p, b->len);
-	struct err e = { 0 };
+	struct carve_finding *f = NULL;
+	struct buf streams = { 0 };
+	bool any;
 
-	assert_int_equal(carve_deflated(src, &e), *want != 0);
-	assert_string_equal(e.text, want);
+	*e = (struct err){ 0 };
+	assert_int_equal(carve_search(src, 0, false, &streams, &f, e), 0);
+	any = carve_deflated(src, &streams, e);
+	assert_int_equal(any, e->code != 0);
+	buf_free(&streams);
+	finding_put(&f->f);
 	src_put(src);
+}
+
+static void deflated_are(const struct buf *b, const char *want)
+{
+	struct err e;
+
+	deflated(b, &e);
+	assert_string_equal(e.text, want);
 }
 
 static void test_deflated(void **state)
 {
 	struct buf b = { 0 }, later = { 0 };
 	char want[400];
+	struct err e;
 	size_t n, at;
 
 	(void)state;
@@ -293,7 +314,7 @@ static void test_deflated(void **state)
 	snprintf(want, sizeof want, "1 deflated model libraries, at 0x%zx (0x%zx bytes): they have to be unpacked to "
 		 "be shown", at, n);
 	deflated_are(&b, want);
-	/* Farther inside, at a multiple of 4, and behind what is unpacked at first: in stored blocks, too. */
+	/* Farther inside, at a multiple of 4, and behind what is unpacked at first; in stored blocks, too. */
 	b.len = 0;
 	put_zeros(&later, 4);
 	for (unsigned i = 0; i < 64; i++)
@@ -303,14 +324,8 @@ static void test_deflated(void **state)
 		put8(&later, i * i);
 	for (int level = 0; level <= 9; level += 9)
 		add_deflated(&b, &later, level);
-	{
-		struct source *src = src_memory(b.p, b.len);
-		struct err e = { 0 };
-
-		assert_true(carve_deflated(src, &e));
-		assert_memory_equal(e.text, "2 deflated model libraries, at 0x0 (0x", 38);
-		src_put(src);
-	}
+	deflated(&b, &e);
+	assert_memory_equal(e.text, "2 deflated model libraries, at 0x0 (0x", 38);
 	/* Cut off it is none: its end is not there. */
 	b.len = 0;
 	add_deflated(&b, &hidden.part[BUILD_MLP], 9);

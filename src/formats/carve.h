@@ -27,13 +27,15 @@ struct carve_finding {
 	struct carved v[];                     /* in the order of the MLPs' places */
 };
 
-/* Searches src; *out has one reference. first: only for the first MLP. from: no MLP begins before it. */
-int carve_search(struct source *src, uint64_t from, bool first, struct carve_finding **out, struct err *e);
+/* Searches src; *out has one reference. first: only for the first MLP. from: no MLP begins before it. streams: where to
+ * note places where a zlib stream may begin, 8 bytes each, for carve_deflated(); NULL: nobody wants to know. */
+int carve_search(struct source *src, uint64_t from, bool first, struct buf *streams, struct carve_finding **out,
+		 struct err *e);
 /* Whether all that was found is still so, as far as the rules of the search can tell. */
 bool carve_holds(struct source *src, const struct carve_finding *f);
 
-/* Deflated MLPs, for a message; false: there are none. */
-bool carve_deflated(struct source *src, struct err *e);
+/* Deflated MLPs at some of these places, for a message; false: there are none. */
+bool carve_deflated(struct source *src, const struct buf *streams, struct err *e);
 
 /* ---- the work --------------------------------------------------------------------------------------------------- */
 
@@ -118,6 +120,11 @@ uint64_t carve_find_mgp(struct carve_placing *p, const struct carve_mlp *m);
 
 /* Whether the header of an MLP may begin in one of the runs' words; the 28 bytes behind it are readable too. */
 bool carve_may_begin(const uint8_t run[CARVE_RUN]);
+/* Whether a zlib stream may begin there; 4 bytes can be read. */
+static inline bool carve_is_stream(const uint8_t *p)
+{
+	return p[0] == 0x78 && (p[1] == 0x01 || p[1] == 0x5e || p[1] == 0x9c || p[1] == 0xda) && (p[2] >> 1 & 3) != 3;
+}
 /* Fills the bits of a run: 64 of each kind. */
 struct carve_word { uint64_t vertex, tail, zero; };
 struct carve_word carve_bits_of(const uint8_t run[CARVE_RUN]);

@@ -18,13 +18,14 @@
 #define SHARED ((uint64_t)64 << 20)            /* what is longer is worth a second processor */
 #define QUARTETS_MOST 4096u
 #define HEADERS_MOST (1u << 18)                /* that may be none */
+#define STREAMS_MOST (1u << 20)                /* likewise */
 #define RECORDS_MOST ((uint64_t)1 << 20)       /* of tables, likewise */
 
 struct scan {
 	struct source *src;
 	uint64_t size;                         /* of what is searched */
 	uint64_t from;                         /* MLPs may begin here */
-	bool first;
+	bool first, streams;                   /* streams: they are noted */
 	struct carve_bits bits;                /* unless `first` */
 	struct carve_work records;
 	uint64_t skip;                         /* what lies before is an MLP's table */
@@ -85,7 +86,7 @@ struct stretch {
 	struct scan *s;
 	uint64_t at, end;
 	uint8_t *room, *piece;                 /* a page, of which the end is the run before; PIECE; two runs */
-	struct buf headers;                    /* places; unless s->first */
+	struct buf headers, streams;           /* places; of headers unless s->first */
 	int rc;
 };
 
@@ -104,6 +105,19 @@ static void find_headers(struct stretch *t, const uint8_t *run, uint64_t at)
 	}
 }
 
+static void find_streams(struct stretch *t, const uint8_t *run, uint64_t at)
+{
+	const uint8_t *p = run, *end = run + CARVE_RUN;
+
+	while ((p = memchr(p, 0x78, (size_t)(end - p)))) {
+		uint64_t place = at + (uint64_t)(p - run);
+
+		if (carve_is_stream(p) && t->streams.len < STREAMS_MOST * sizeof place)
+			buf_add(&t->streams, &place, sizeof place);
+		p++;
+	}
+}
+
 /* n bytes, whole runs, of which the first is byte `at` of the file. */
 static void look_at(struct stretch *t, const uint8_t *p, uint64_t at, size_t n)
 {
@@ -114,6 +128,8 @@ static void look_at(struct stretch *t, const uint8_t *p, uint64_t at, size_t n)
 
 		if (at + CARVE_RUN > s->from && carve_may_begin(p))
 			find_headers(t, p, at);
+		if (s->streams)
+			find_streams(t, p, at);
 		if (s->first)
 			continue;
 		word = carve_bits_of(p);
@@ -205,7 +221,7 @@ static void look_at_headers(struct scan *s, const struct stretch *t)
 	s->cut |= t->headers.len >= HEADERS_MOST * sizeof at;
 }
 
-static int look_at_all(struct scan *s, struct err *e)
+static int look_at_all(struct scan *s, struct buf *streams, struct err *e)
 {
 	uint64_t start = s->first ? s->from - s->from % PIECE : 0;
 	uint64_t middle = s->first || s->size < SHARED || !second_processor() ? s->size : align_up(s->size / 2, PIECE);
@@ -220,6 +236,9 @@ static int look_at_all(struct scan *s, struct err *e)
 			look_at_headers(s, &part[k]);
 		if (!rc && part[k].rc)
 			rc = err_set(e, -part[k].rc, "%s", strerror(-part[k].rc));
+		if (streams && part[k].streams.len)
+			buf_add(streams, part[k].streams.p, part[k].streams.len);
+		buf_free(&part[k].streams);
 		buf_free(&part[k].headers);
 		free(part[k].room);
 	}
@@ -308,16 +327,18 @@ static void end(struct scan *s)
 	free(s->bits.zero);
 }
 
-int carve_search(struct source *src, uint64_t from, bool first, struct carve_finding **out, struct err *e)
+int carve_search(struct source *src, uint64_t from, bool first, struct buf *streams, struct carve_finding **out,
+		 struct err *e)
 {
 	struct scan s = {
 		.src = src, .size = src->size < CARVE_END ? src->size : CARVE_END, .from = from, .first = first,
+		.streams = streams,
 		.records.left = RECORDS_MOST,
 	};
 	struct carve_finding *f = NULL;
 	int rc = begin(&s, e);
 
-	rc = rc ? rc : look_at_all(&s, e);
+	rc = rc ? rc : look_at_all(&s, streams, e);
 	if (!rc) {
 		f = calloc(1, sizeof *f + s.n * sizeof f->v[0]);
 		if (f && !first)

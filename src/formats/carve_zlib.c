@@ -11,13 +11,10 @@
 
 #include "bytes.h"
 
-#define PIECE ((size_t)256 << 10)
-#define BEHIND 4u                              /* of a piece, for a beginning at its end */
 #define IN 16384u                              /* of a stream, read at once */
 #define BEGINNING 65536u                       /* bytes in which the MLP begins */
 #define LARGEST ((size_t)64 << 20)             /* of a stream that is unpacked as a whole */
 #define OUT_MOST ((uint64_t)512 << 20)         /* unpacked in all */
-#define TRIES_MOST (1u << 22)
 #define NAMED 4u                               /* of those that are found, in the message */
 
 struct deflated {
@@ -25,20 +22,11 @@ struct deflated {
 	uint64_t size;
 	z_stream z;
 	struct carve_work out;
-	uint32_t tries;
 	uint8_t in[IN];
 	uint8_t *room;                         /* BEGINNING */
 	uint64_t n;                            /* found */
 	char names[160];
 };
-
-/* Whether a stream may begin with these bytes: the header, then a block of a kind there is. */
-static bool may_begin(const uint8_t *p)
-{
-	bool header = p[0] == 0x78 && (p[1] == 0x01 || p[1] == 0x5e || p[1] == 0x9c || p[1] == 0xda);
-
-	return header && (p[2] >> 1 & 3) != 3;
-}
 
 /* Unpacks up to `most` bytes; how many it were. *used: bytes of the stream, once it has ended. */
 static size_t unpack(struct deflated *d, uint64_t at, uint8_t *to, size_t most, uint64_t *used)
@@ -76,7 +64,7 @@ static bool has_mlp(const uint8_t *p, size_t n)
 {
 	struct source *src = src_memory(p, n);
 	struct carve_finding *f = NULL;
-	bool found = src && !carve_search(src, 0, true, &f, NULL) && f->any;
+	bool found = src && !carve_search(src, 0, true, NULL, &f, NULL) && f->any;
 
 	finding_put(f ? &f->f : NULL);
 	src_put(src);
@@ -128,59 +116,29 @@ static uint64_t look_at(struct deflated *d, uint64_t at)
 	return used ? at + used : at + 1;
 }
 
-static bool is_spent(const struct deflated *d)
+static void look_at_all(struct deflated *d, const struct buf *streams)
 {
-	return !d->out.left || d->tries == TRIES_MOST;
-}
+	uint64_t at, next = 0;
 
-/* The n bytes at `at`; where to go on. */
-static uint64_t look_at_piece(struct deflated *d, const uint8_t *piece, uint64_t at, size_t n, uint64_t next)
-{
-	while (next < at + PIECE && next + BEHIND <= at + n && !is_spent(d)) {
-		size_t i = (size_t)(next - at);
-		const uint8_t *p = memchr(piece + i, 0x78, n - BEHIND - i + 1);
-
-		if (!p)
-			return at + PIECE;
-		next = at + (uint64_t)(p - piece);
-		if (next >= at + PIECE)
-			break;
-		if (may_begin(p)) {
-			d->tries++;
-			next = look_at(d, next);
-		} else {
-			next++;
-		}
-	}
-	return next;
-}
-
-static void look_at_all(struct deflated *d, uint8_t *piece)
-{
-	uint64_t next = 0;
-
-	for (uint64_t at = 0; at + BEHIND < d->size && !is_spent(d); at += PIECE) {
-		size_t n = d->size - at < PIECE + BEHIND ? (size_t)(d->size - at) : PIECE + BEHIND;
-
-		next = next > at ? next : at;
-		if (next < at + PIECE && !src_pread(d->src, piece, n, at))
-			next = look_at_piece(d, piece, at, n, next);
+	for (size_t i = 0; i < streams->len && d->out.left; i += sizeof at) {
+		memcpy(&at, streams->p + i, sizeof at);
+		if (at >= next)                /* else it lies in another one */
+			next = look_at(d, at);
 	}
 }
 
-bool carve_deflated(struct source *src, struct err *e)
+bool carve_deflated(struct source *src, const struct buf *streams, struct err *e)
 {
 	struct deflated *d = calloc(1, sizeof *d);
-	uint8_t *piece = malloc(src->size < PIECE ? (size_t)src->size + 1 : PIECE + BEHIND);
 	bool found = false;
 
 	if (d)
 		d->room = malloc(BEGINNING);
-	if (d && piece && d->room && inflateInit(&d->z) == Z_OK) {
+	if (d && d->room && inflateInit(&d->z) == Z_OK) {
 		d->src = src;
 		d->size = src->size < CARVE_END ? src->size : CARVE_END;
 		d->out.left = OUT_MOST;
-		look_at_all(d, piece);
+		look_at_all(d, streams);
 		inflateEnd(&d->z);
 		found = d->n;
 		if (found)
@@ -190,6 +148,5 @@ bool carve_deflated(struct source *src, struct err *e)
 	if (d)
 		free(d->room);
 	free(d);
-	free(piece);
 	return found;
 }

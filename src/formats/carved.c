@@ -26,18 +26,22 @@ struct carve { const struct carve_finding *found; struct entries entries; };
 
 static int probe(struct probe *p)
 {
+	struct buf streams = { 0 };
 	struct carve_finding *f;
+	bool any = false;
 
-	if (p->search == SEARCH_NOT || carve_search(p->src, 0, !p->whole, &f, NULL))
-		return 0;
-	if (f->any) {
-		p->finding = &f->f;
-		return 1;
+	if (p->search != SEARCH_NOT &&
+	    !carve_search(p->src, 0, !p->whole, p->instead ? &streams : NULL, &f, NULL)) {
+		any = f->any;
+		if (any)
+			p->finding = &f->f;
+		else
+			finding_put(&f->f);
+		if (!any && p->instead && !carve_deflated(p->src, &streams, p->instead) && p->search == SEARCH_NAMED)
+			err_set(p->instead, EBADMSG, "no PS3 model library lies in it");
 	}
-	finding_put(&f->f);
-	if (p->instead)
-		carve_deflated(p->src, p->instead);
-	return 0;
+	buf_free(&streams);
+	return any;
 }
 
 /* ---- opening ---- */
@@ -51,7 +55,7 @@ static int find(struct object *o, struct err *e)
 	if (f && carve_holds(o->src, f))
 		finding_ref(&f->f);
 	else
-		rc = carve_search(o->src, f && !f->whole ? f->from : 0, false, &f, e);
+		rc = carve_search(o->src, f && !f->whole ? f->from : 0, false, NULL, &f, e);
 	if (!rc)
 		o->finding = &f->f;
 	return rc;

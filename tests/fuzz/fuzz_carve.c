@@ -124,11 +124,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct source *src = src_memory(data, size);
 	struct carve_finding *f = NULL, *first = NULL;
+	struct buf streams = { 0 };
 	struct err why = { 0 };
 
 	if (!src)
 		return 0;
-	if (carve_search(src, 0, false, &f, &why) || carve_search(src, 0, true, &first, &why))
+	if (carve_search(src, 0, false, &streams, &f, &why) || carve_search(src, 0, true, NULL, &first, &why))
 		abort();
 	if (f->any != first->any || f->from != first->from || f->any != (f->n > 0) || !carve_holds(src, f))
 		abort();
@@ -142,7 +143,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size <= SLOWLY && !f->cut)
 		compare(src, data, f);
 	use_entries(src, f);
-	carve_deflated(src, &why);
+	carve_deflated(src, &streams, &why);
+	buf_free(&streams);
 	finding_put(&first->f);
 	finding_put(&f->f);
 	src_put(src);
