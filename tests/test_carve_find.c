@@ -527,6 +527,36 @@ static void test_bits(void **state)
 	buf_free(&b);
 }
 
+/* Of each kind of block, one that can be and one that cannot. */
+static void test_streams(void **state)
+{
+	static const struct { uint8_t p[28]; bool is; } cases[] = {
+		{ { 0x78, 0x9c, 0x03 }, true }, { { 0x78, 0x01, 0x02 }, true }, { { 0x78, 0x5e, 0x03 }, true },
+		{ { 0x78, 0xda, 0x63 }, true }, { { 0x78, 0x9d, 0x03 }, false }, { { 0x79, 0x9c, 0x03 }, false },
+		{ { 0x78, 0x9c, 0x07 }, false },
+		{ { 0x78, 0x9c, 0x01, 0x05, 0x00, 0xfa, 0xff }, true },
+		{ { 0x78, 0x9c, 0x01, 0x05, 0x00, 0xfa, 0xfe }, false },
+		/* Four lengths: 1, 1, 0, 0 are a whole tree, 1, 2, 0, 0 and 1, 1, 1, 0 are none; 30 codes are too many. */
+		{ { 0x78, 0x9c, 0x05, 0x00, 0x12, 0x00 }, true }, { { 0x78, 0x9c, 0x05, 0x00, 0x22, 0x00 }, false },
+		{ { 0x78, 0x9c, 0x05, 0x00, 0x92, 0x00 }, false }, { { 0x78, 0x9c, 0xf5, 0x00, 0x12, 0x00 }, false },
+		{ { 0x78, 0x9c, 0x05, 0x1e, 0x12, 0x00 }, false },
+	};
+	uint8_t run[1024 + 28];
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(cases); k++)
+		if (carve_is_stream(cases[k].p) != cases[k].is)
+			fail_msg("case %zu", k);
+	for (unsigned at = 0; at < 1024; at++) {
+		memset(run, 0x77, sizeof run);
+		assert_false(carve_may_stream(run));
+		run[at] = 0x78;
+		assert_false(carve_may_stream(run));
+		run[at + 1] = (uint8_t[]){ 0x01, 0x5e, 0x9c, 0xda }[at % 4];
+		assert_true(carve_may_stream(run));
+	}
+}
+
 static void test_may_begin(void **state)
 {
 	uint8_t run[1024 + 28];
@@ -556,7 +586,7 @@ int main(void)
 		cmocka_unit_test(test_any_vertices), cmocka_unit_test(test_indices_first),
 		cmocka_unit_test(test_copies), cmocka_unit_test(test_inside), cmocka_unit_test(test_borders),
 		cmocka_unit_test(test_halves), cmocka_unit_test(test_long), cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_bits), cmocka_unit_test(test_may_begin),
+		cmocka_unit_test(test_bits), cmocka_unit_test(test_streams), cmocka_unit_test(test_may_begin),
 	};
 
 	return cmocka_run_group_tests(tests, build, drop);

@@ -120,11 +120,9 @@ uint64_t carve_find_mgp(struct carve_placing *p, const struct carve_mlp *m);
 
 /* Whether the header of an MLP may begin in one of the runs' words; the 28 bytes behind it are readable too. */
 bool carve_may_begin(const uint8_t run[CARVE_RUN]);
-/* Whether a zlib stream may begin there; 4 bytes can be read. */
-static inline bool carve_is_stream(const uint8_t *p)
-{
-	return p[0] == 0x78 && (p[1] == 0x01 || p[1] == 0x5e || p[1] == 0x9c || p[1] == 0xda) && (p[2] >> 1 & 3) != 3;
-}
+/* Whether a zlib stream may begin in one of the runs' bytes, and whether at that one; 28 bytes behind are readable too. */
+bool carve_may_stream(const uint8_t run[CARVE_RUN]);
+bool carve_is_stream(const uint8_t *p);
 /* Fills the bits of a run: 64 of each kind. */
 struct carve_word { uint64_t vertex, tail, zero; };
 struct carve_word carve_bits_of(const uint8_t run[CARVE_RUN]);

@@ -128,7 +128,7 @@ static void look_at(struct stretch *t, const uint8_t *p, uint64_t at, size_t n)
 
 		if (at + CARVE_RUN > s->from && carve_may_begin(p))
 			find_headers(t, p, at);
-		if (s->streams)
+		if (s->streams && carve_may_stream(p))
 			find_streams(t, p, at);
 		if (s->first)
 			continue;

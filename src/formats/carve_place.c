@@ -256,6 +256,21 @@ static uint64_t tails_fit(struct carve_placing *p, const struct carve_mlp *m, ui
 	return fit;
 }
 
+/* From block i on, the first of a multiple of 64 of places of which some may fit: mostly none do, because no block of all
+ * those that the first gap could lie in has zeros at its end. */
+static uint64_t next_tail(const struct carve_placing *p, const struct carve_mlp *m, uint64_t i)
+{
+	const struct carve_gaps *g = &m->mgp_gaps;
+	const struct carve_bits *b = p->bits;
+	uint64_t first = g->n ? align_up(g->v[0].at + 4, CARVE_BLOCK) / CARVE_BLOCK - 1 : 0, word;
+
+	if (!g->n || (first + 1) * CARVE_BLOCK > g->v[0].end)
+		return i;
+	for (word = (i + first) / 64; word + 1 < (b->n + 63) / 64 && !(b->tail[word] | b->tail[word + 1]); word++)
+		i += 64;
+	return i;
+}
+
 uint64_t carve_find_mgp(struct carve_placing *p, const struct carve_mlp *m)
 {
 	uint64_t last = p->size - m->mgp_size, found = CARVE_NONE;
@@ -263,6 +278,7 @@ uint64_t carve_find_mgp(struct carve_placing *p, const struct carve_mlp *m)
 	if (!m->mgp_size || m->mgp_size > p->size)
 		return CARVE_NONE;
 	for (uint64_t i = 0; i * CARVE_BLOCK <= last; i += 64) {
+		i = next_tail(p, m, i);
 		for (uint64_t fit = tails_fit(p, m, i); fit; fit &= fit - 1) {
 			uint64_t at = (i + (uint64_t)__builtin_ctzll(fit)) * CARVE_BLOCK;
 
