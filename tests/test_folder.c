@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "folder.h"
+#include "hidden.h"
 
 static char root[64];
 
@@ -282,6 +283,58 @@ static void kinds_are_remembered(void **state)
 	close(in.fd);
 }
 
+static void searches_wait(void **state)
+{
+	struct hidden hidden = { 0 };
+	struct buf b;
+	struct finding *finding;
+	struct kinds k;
+	struct stat st;
+	bool later;
+	struct hosts h;
+	struct in_dir in = { .hosts = &h, .fd = open(root, O_PATH | O_DIRECTORY) };
+
+	(void)state;
+	hidden_build(&hidden);
+	b = hidden_in_noise(&hidden, 6000);
+	assert_int_equal(hosts_open(&h, root, NULL), 0);
+	in.dir = h.root;
+	kinds_init(&k);
+	k.search = SEARCH_NAMED;
+	write_file("x.pak", b.p, b.len);
+	write_file("y.pak", b.p, 80);
+	write_file("x.bin", b.p, b.len);
+	usleep(30000);
+	for (unsigned i = 0; i < 2; i++) {
+		const char *name = i ? "y.pak" : "x.pak";
+
+		assert_int_equal(stat(at(name), &st), 0);
+		assert_null(kinds_find(&k, &in, name, &st, &later, NULL));
+		assert_true(later);
+		assert_null(kinds_finding(&k, name, &st));
+		assert_int_equal(kinds_find(&k, &in, name, &st, NULL, NULL) != NULL, !i);
+		assert_int_equal(kinds_find(&k, &in, name, &st, &later, NULL) != NULL, !i);
+		assert_false(later);           /* it is known */
+		finding = kinds_finding(&k, name, &st);
+		assert_int_equal(finding != NULL, !i);
+		finding_put(finding);
+	}
+	assert_int_equal(stat(at("x.bin"), &st), 0);
+	assert_null(kinds_find(&k, &in, "x.bin", &st, &later, NULL));
+	assert_false(later);
+	kinds_free(&k);
+	kinds_init(&k);
+	k.search = SEARCH_ALL;
+	assert_null(kinds_find(&k, &in, "x.bin", &st, &later, NULL));
+	assert_true(later);
+	assert_non_null(kinds_find(&k, &in, "x.bin", &st, NULL, NULL));
+	kinds_free(&k);
+	hosts_close(&h);
+	close(in.fd);
+	buf_free(&b);
+	hidden_free(&hidden);
+}
+
 /* ---- files that are asked for ---- */
 
 static struct tree *open_tree(void)
@@ -434,7 +487,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(hosts_by_inode), T(hosts_without_name), T(hosts_in_a_ring), T(many_hosts), T(kinds_are_remembered),
-		T(wants), T(wants_that_come_and_go),
+		T(searches_wait), T(wants), T(wants_that_come_and_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
