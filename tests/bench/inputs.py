@@ -8,6 +8,8 @@ big.pmo        one model whose mesh 0 is a long text
 wide.pac       one model that shows 200 files
 big.mod3       one model of 20 meshes of 50,000 vertices
 many.arc       5,000 packed files of 20,000 bytes in 50 folders
+carve-*.pak    1 GiB each of noise, of zeros and of magics of model libraries, the first two with six PS3 quartets in it;
+               and of noise alone
 EDIT.BIN       a copy of BIG.BIN, made anew each time
 EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
@@ -34,6 +36,7 @@ MAGIC = b'\xfe\xca'                                # of no format
 MHFU_PLAIN = {42, 43, *range(46, 63)}              # not encrypted in an archive of another length than the known ones
 PASSTHROUGH = '/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c'
 PACKED_FILES, PACKED_SIZE = 5000, 20000
+CARVED = 1 << 30
 PLAIN_FILE, MANY_FOLDERS, MANY_FILES = 1 << 30, 100, 100
 HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
 
@@ -206,6 +209,33 @@ class Inputs:
             data += stream
         with open(to, 'wb') as f:
             f.write(struct.pack('<4sHH', b'ARC\0', 7, PACKED_FILES) + table + data)
+
+    # ---- files that are searched
+
+    def carved(self, kind):
+        return self.make(f'carve-{kind}.pak', lambda to: self.write_carved(kind, to))
+
+    def write_carved(self, kind, to):
+        rng = random.Random(1)
+        with open(to, 'wb') as f:
+            for _ in range(CARVED >> 20):
+                f.write(bytes(1 << 20) if kind == 'zeros' else b'\xfa\xfa\0\3' * (1 << 18) if kind == 'magics' else
+                        rng.randbytes(1 << 20))
+            f.seek(0)
+            f.write(b'none')
+            if kind in ('zeros', 'noise'):
+                for quartet in self.quartets(rng):
+                    for member, data in quartet.items():
+                        f.seek(rng.randrange(CARVED - len(data)) // 16 * 16 + (4 if member == 'mlp' else 0))
+                        f.write(data)
+
+    def quartets(self, rng):
+        folder = os.path.join(self.shared, 'corpus', 'ps3')
+        if folder not in sys.path:
+            sys.path.append(folder)
+        import mkpak
+        for q in mkpak.some(rng, ('one', 'many', 'mixmgp', 'mixed', 'subs', 'tight')):
+            yield {k: q.files[m['file']] for k, m in q.truth['members'].items() if k != 'scp'}
 
     def wide_model(self):
         return self.make('wide.pac', self.write_wide)

@@ -485,6 +485,32 @@ class Bench:
                             float(ratio) >= 0.9 if target else None)
         os.sched_setaffinity(0, ALL_CPUS)
 
+    # ---- files that are searched
+
+    def carve(self):
+        """One with models, and a search in vain, which looks for deflated ones too."""
+        for mode in self.in_modes():
+            for kind, what in (('noise', 'noise with 6 libraries'), ('zeros', 'zeros with 6 libraries'),
+                               ('magics', 'nothing but magics'), ('nothing', 'noise')):
+                path, mine, theirs = self.inputs.carved(kind), [], []
+                warm(path)
+                for i in range(self.rounds):
+                    for who in turned((mine, theirs), i):
+                        who.append(timed('cat', path) if who is theirs else
+                                   timed(self.modelfs, 'ls', path, failing=kind in ('magics', 'nothing')))
+                self.report.compare(f'modelfs ls of 1 GiB of {what}, {mode}', mine, theirs, '%.0f ms', 'cat', most=2,
+                                    scale=1000)
+            folder, took, again = self.inputs.path('carve'), [], []
+            os.makedirs(folder, exist_ok=True)
+            there = os.path.join(folder, 'carve.pak')
+            if not os.path.exists(there):
+                os.link(self.inputs.carved('noise'), there)
+            for _ in range(self.rounds):
+                with self.mount(folder) as m:
+                    took.append(timed('ls', os.path.join(m.point, 'carve.pak')))
+                    again.append(timed('ls', os.path.join(m.point, 'carve.pak')))
+            self.report.compare(f'ls of it in a mounted folder, {mode}', took, again, '%.1f ms', 'again', scale=1000)
+
     # ---- geometry
 
     def geometry(self):
@@ -657,8 +683,8 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'geometry', 'save',
-            'grow']
+SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'carve', 'geometry',
+            'save', 'grow']
 
 
 def turned(items, i):
