@@ -51,12 +51,13 @@ _modelfs() {
 	if [[ $word == -* ]]; then
 		case $command in
 		mount) _modelfs_words "-f -o --help" "$word" ;;
-		ls) _modelfs_words "-l -R -lR --help" "$word" ;;
-		put) _modelfs_words "-g -n -gn --help" "$word" ;;
+		ls) _modelfs_words "-l -R -lR -c --help" "$word" ;;
+		put) _modelfs_words "-g -n -gn -c --help" "$word" ;;
+		info | cat | extract | verify) _modelfs_words "-c --help" "$word" ;;
 		*) _modelfs_words "--help" "$word" ;;
 		esac
 	elif [[ $command == mount && $previous == -o ]]; then
-		_modelfs_words "ro grow noundo names= cache= stats allow_other" "$word"
+		_modelfs_words "ro grow noundo carve names= cache= stats allow_other" "$word"
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 	elif [[ $command == mount && ($word == "=" || $previous == "=") ]]; then
 		_modelfs_files "${word#=}"

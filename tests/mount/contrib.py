@@ -39,8 +39,8 @@ def bash_completion(t):
     script = os.path.join(CONTRIB, 'modelfs.bash')
     for words, expected in (
             (['um'], ['umount']),
-            (['mount', '-o', 'ca'], ['cache=']),
-            (['ls', '-'], ['--help', '-R', '-l', '-lR']),
+            (['mount', '-o', 'ca'], ['cache=', 'carve']),
+            (['ls', '-'], ['--help', '-R', '-c', '-l', '-lR']),
             (['describe', 'pm'], ['pmo']),
             (['info', t.demo[:-2]], [t.demo]),
             (['ls', t.demo, '00005'], ['00005.pac/']),
