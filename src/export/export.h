@@ -32,6 +32,23 @@ int glb_picture(struct glb *g, uint32_t i, const struct buf *png, enum geo_alpha
 int glb_end(struct glb *g, struct buf *out, uint64_t *size, struct err *e);
 void glb_free(struct glb *g);                  /* NULL is fine */
 
+/* ---- preview.png ---------------------------------------------------------------------------------------------------
+ *
+ * A picture of a whole model, in steps as a GLB. Of all models it is as large, in pixels and in bytes. Hidden parts are
+ * not drawn; what a damaged file makes of sizes costs at most a second and some 200 MiB: see preview.h. */
+struct preview;
+#define PREVIEW_SIDE 256u                      /* pixels */
+#define PREVIEW_BYTES ((size_t)64 << 10)
+/* A settled skeleton, which must live as long and is shown at rest; NULL: none. */
+int preview_begin(struct preview **out, const struct geo_skeleton *s, struct err *e);
+int preview_mesh(struct preview *p, const struct geo_mesh *m, const struct geo_material *of_part, struct err *e);
+/* After the meshes: number of the i-th picture; false: no more are wanted. What has one that is not given is drawn in
+ * its colours alone. */
+bool preview_wants_picture(const struct preview *p, uint32_t i, uint32_t *number);
+int preview_picture(struct preview *p, uint32_t i, const struct geo_image *img, struct err *e);
+int preview_end(struct preview *p, struct buf *out, struct err *e);
+void preview_free(struct preview *p);          /* NULL is fine */
+
 /* ---- reading -----------------------------------------------------------------------------------------------------
  *
  * Texts that somebody wrote. Errors are EINVAL with line and column (err_line) and say what was found and expected;
@@ -78,6 +95,9 @@ int png_read(const uint8_t *bytes, size_t n, uint32_t w, uint32_t h, struct geo_
 
 /* PNG: indexed (4 or 8 bits, PLTE and tRNS) when the picture is, else RGBA. */
 int png_write(struct buf *out, const struct geo_image *img, struct err *e);
+/* An RGBA picture in exactly `size` bytes, as exactly as they allow. EFBIG: in no way; half a byte for a pixel and 1 KiB
+ * are always enough. */
+int png_write_sized(struct buf *out, const struct geo_image *img, size_t size, struct err *e);
 
 /* A document printed as YAML. Initialise with ydoc_init(), describe the view to &y.doc, then ask out->bad. */
 struct ydoc {

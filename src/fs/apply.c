@@ -276,6 +276,7 @@ bool node_writable(struct tree *t, struct node n)
 	switch (l.kind) {
 	case LEAF_MTL:
 	case LEAF_GLB:
+	case LEAF_PREVIEW:
 	case LEAF_ERRORS: return false;
 	case LEAF_OBJ: return m && m->mesh_put && can_put(t, u, PART_MESH, l.index);
 	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l.index);

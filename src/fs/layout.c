@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export.h"
 #include "num.h"
 #include "host.h"
 #include "layout_in.h"
@@ -328,6 +329,8 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
 	if (model && o->variant && !c)
 		leaves_add(&l, LEAF_TOP, LEAF_GLB, 0, 0, 0);
+	if (model && o->variant && !c && preview_shown(o))
+		leaves_add_sized(&l, LEAF_TOP, LEAF_PREVIEW, 0, 0, PREVIEW_BYTES);
 	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
 	leaves_add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
 
@@ -438,6 +441,7 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	case LEAF_WEIGHTS: numbered_name(l, ".weights.yaml", &to); break;
 	case LEAF_PNG: numbered_name(l, ".png", &to); break;
 	case LEAF_GLB: add_text(&to, "model.glb"); break;
+	case LEAF_PREVIEW: add_text(&to, "preview.png"); break;
 	case LEAF_FILE: own_name(u, l->arg, l->index, &to); break;
 	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, part_ext(u->format, l->arg)); break;
 	case LEAF_SECTION_RAW: add_text(&to, u->variant->sections[l->arg].name); add_text(&to, ".bin"); break;

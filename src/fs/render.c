@@ -174,6 +174,8 @@ static int render(struct job *j, struct object *o, struct buf *out, enum geo_alp
 		return render_png(j, o, out, alpha, e);
 	case LEAF_GLB:
 		return glb_render(j->t, j->u, o, out, &size, e);
+	case LEAF_PREVIEW:
+		return preview_render(j->t, j->u, o, out, e);
 	default:
 		return render_mesh(j, o, out, e);
 	}
@@ -280,7 +282,7 @@ static void note_failure(struct tree *t, struct unit *u, const struct leaf *l, c
 {
 	if (l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS)
 		note_mesh(t, u, l->index, text);
-	else
+	else if (l->kind != LEAF_PREVIEW)      /* which fails for its meshes only, and they are noted */
 		unit_note(t, u, text);
 }
 

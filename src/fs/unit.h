@@ -31,7 +31,7 @@ enum leaf_kind {
 	LEAF_DOC,                              /* arg: enum doc_kind; index: mesh, image, clip */
 	LEAF_OBJ, LEAF_MTL, LEAF_WEIGHTS,      /* index: mesh, or MESH_WHOLE */
 	LEAF_PNG,                              /* index: image */
-	LEAF_GLB,
+	LEAF_GLB, LEAF_PREVIEW,
 	LEAF_FILE,                             /* arg: k of format->own, bytes; index: of the part */
 	LEAF_WHOLE,                            /* arg: part of the object */
 	LEAF_SECTION_RAW,                      /* arg: section */
@@ -462,6 +462,11 @@ void note_mesh(struct tree *t, struct unit *u, uint32_t mesh, const char *text);
 /* glb.c */
 /* model.glb; out NULL: only its size. */
 int glb_render(struct tree *t, struct unit *u, struct object *o, struct buf *out, uint64_t *size, struct err *e);
+
+/* preview.c */
+/* Whether a model has preview.png: not where the tables tell already that all of its meshes are damaged. */
+bool preview_shown(const struct object *o);
+int preview_render(struct tree *t, struct unit *u, struct object *o, struct buf *out, struct err *e);
 
 /* Decodes, once, all that a filled unit shows, so that its notes are complete: for who asks for them by name. */
 void unit_check(struct tree *t, struct unit *u);

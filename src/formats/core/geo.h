@@ -200,6 +200,9 @@ void geo_joint_place(struct geo_joint *j, const float m[16]);
 /* After all joints have their parents and places: parents that are no joints, or lead round in a circle, are cut off,
  * and what is not finite gives way. ENOMEM. */
 int geo_settle(struct geo_skeleton *s, struct arena *a, struct err *e);
+/* Of a settled skeleton: what each bone at rest does to what is tied to it, columns x, y, z and translation; NULL when
+ * none does anything, as where the model was tied to its bones at rest. */
+int geo_bend(const struct geo_skeleton *s, float (**out)[12], struct arena *a, struct err *e);
 
 /* ---- one number per corner --------------------------------------------------------------------------------------- */
 

@@ -214,18 +214,63 @@ static void place_with_parents(struct settling *x, uint32_t i)
 		place(x, x->path[n]);
 }
 
+static int settling_begin(struct settling *x, struct geo_skeleton *s, struct arena *a, struct err *e)
+{
+	x->s = s;
+	x->world = arena_alloc(a, (size_t)s->n + 1, sizeof *x->world);
+	x->path = arena_alloc(a, (size_t)s->n + 1, sizeof *x->path);
+	x->state = arena_alloc(a, (size_t)s->n + 1, 1);
+	return x->world && x->path && x->state ? 0 : err_nomem(e);
+}
+
 int geo_settle(struct geo_skeleton *s, struct arena *a, struct err *e)
 {
-	struct settling x = { .s = s };
+	struct settling x;
+	int rc = settling_begin(&x, s, a, e);
 
-	x.world = arena_alloc(a, (size_t)s->n + 1, sizeof *x.world);
-	x.path = arena_alloc(a, (size_t)s->n + 1, sizeof *x.path);
-	x.state = arena_alloc(a, (size_t)s->n + 1, 1);
-	if (!x.world || !x.path || !x.state)
-		return err_nomem(e);
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n && !rc; i++)
 		make_finite(&s->joint[i]);
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n && !rc; i++)
 		place_with_parents(&x, i);
+	return rc;
+}
+
+/* ---- models that are tied to other places than those at rest ---- */
+
+#define BENT 1e-4                              /* more than rounding does to a matrix and back */
+
+static bool is_bent(const double m[12], const struct matrix *world)
+{
+	for (unsigned k = 0; k < 9; k++)
+		if (!(fabs(m[k] - (k % 4 == 0)) < BENT))
+			return true;
+	for (unsigned k = 9; k < 12; k++)
+		if (!(fabs(m[k]) < BENT * (1 + fabs(world->v[k]))))
+			return true;
+	return false;
+}
+
+int geo_bend(const struct geo_skeleton *s, float (**out)[12], struct arena *a, struct err *e)
+{
+	struct geo_skeleton same = *s;
+	struct settling x;
+	float (*v)[12] = arena_alloc(a, (size_t)s->n + 1, sizeof *v);
+	bool bent = false;
+	int rc = settling_begin(&x, &same, a, e);
+
+	if (rc || !v)
+		return rc ? rc : err_nomem(e);
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct matrix inverse, m;
+
+		place_with_parents(&x, i);
+		for (unsigned k = 0; k < 12; k++)
+			inverse.v[k] = s->joint[i].inverse[k / 3 * 4 + k % 3];
+		m = times(&x.world[i], &inverse);
+		bent |= is_bent(m.v, &x.world[i]);
+		for (unsigned k = 0; k < 12; k++)
+			v[i][k] = geo_shown((float)m.v[k]);
+	}
+	*out = bent ? v : NULL;
 	return 0;
 }
