@@ -9,6 +9,7 @@
 #define SAMPLES (PREVIEW_SIDE * FINE)
 #define MARGIN (4 * FINE * RASTER_UNIT)        /* on each side of the model */
 #define AMBIENT 0.4f                           /* light that comes from everywhere; the rest has a direction */
+#define CLAY 0.75f                             /* what has neither picture nor colour: white is lost on white */
 /* Samples that are looked at; a usual model takes two millions. */
 #define WORK_MOST ((uint64_t)1 << 28)
 
@@ -88,6 +89,14 @@ static const struct preview_picture *picture_of(const struct preview *p, const s
 	return v && v->there ? v : NULL;
 }
 
+static void colour_of(const struct preview_surface *s, bool picture, float out[3])
+{
+	bool none = !picture && s->colour[0] == 1 && s->colour[1] == 1 && s->colour[2] == 1;
+
+	for (unsigned k = 0; k < 3; k++)
+		out[k] = none ? CLAY : picture && s->bare_colour ? 1 : s->colour[k];
+}
+
 static enum geo_alpha alpha_of(const struct preview *p, const struct preview_surface *s)
 {
 	const struct preview_picture *picture = picture_of(p, s);
@@ -105,21 +114,20 @@ static void draw_triangle(struct view *view, const struct preview_triangle *t, e
 		.texture = picture ? &picture->texture : NULL, .alpha = alpha_of(p, s), .both_sides = s->both_sides,
 	};
 	struct raster_corner c[3];
-	float flat;
+	float flat, colour[3];
 	bool behind;
 
 	for (unsigned i = 0; i < 3; i++)
 		v[i] = &PREVIEW_LIST(p, vertex)[t->vertex[i]];
 	flat = shade_face(v, &behind);
+	colour_of(s, picture, colour);
 	for (unsigned i = 0; i < 3; i++) {
 		float lit = light(isnan(v[i]->shade) ? flat : v[i]->shade, behind);
 
 		place_corner(&view->frame, v[i], &c[i]);
-		for (unsigned k = 0; k < 4; k++) {
-			float factor = k < 3 && picture && s->bare_colour ? 1 : s->colour[k];
-
-			c[i].colour[k] = factor * (float)v[i]->colour[k] / 255 * (k < 3 ? lit : 1);
-		}
+		for (unsigned k = 0; k < 3; k++)
+			c[i].colour[k] = lit * colour[k] * (float)v[i]->colour[k] / 255;
+		c[i].colour[3] = s->colour[3] * (float)v[i]->colour[3] / 255;
 	}
 	raster_triangle(&view->raster, c, &surface, pass);
 }

@@ -148,8 +148,8 @@ def listing(t):
 
 def order(t):
     """Inside a model the order of the contract's table, numbers ascending."""
-    known = ['header.yaml', 'materials.yaml', 'meshes', 'skeleton.yaml', 'textures', 'animations', 'model.glb', 'raw',
-             'errors.txt']
+    known = ['header.yaml', 'materials.yaml', 'meshes', 'skeleton.yaml', 'textures', 'animations', 'model.glb',
+             'preview.png', 'raw', 'errors.txt']
     parts = {'pmo': ['header', 'meshes', 'groups', 'remap', 'palette', 'materials', 'geometry'], 'tmh': ['header'],
              'ahi': ['header'], 'anm': ['header']}
     bad, models = [], 0
@@ -383,10 +383,11 @@ def alone(t):
             have, expected = lib.snapshot(t.extract(source)), lib.below(want, top)
             if kind == 'pmo':
                 drop = ('skeleton.yaml', 'textures', 'animations')
+                companions = ('.mtl', 'model.glb', 'preview.png')      # are seen in these
                 bad += [x for x in have if x.split('/')[0] in drop]
-                have = {x: v for x, v in have.items() if not x.endswith(('.mtl', 'model.glb'))}
+                have = {x: v for x, v in have.items() if not x.endswith(companions)}
                 expected = {x: v for x, v in expected.items()
-                            if x.split('/')[0] not in drop and not x.endswith(('.mtl', 'model.glb'))}
+                            if x.split('/')[0] not in drop and not x.endswith(companions)}
             bad += [f'{top}: {d}' for d in lib.differences(have, expected)]
             r = run('verify', source)
             bad += [f'{top}: verify: {r.stderr}'] if r.returncode else []
