@@ -37,6 +37,16 @@ static void make_coarser(const struct geo_image *from, uint8_t *to, unsigned dro
 		}
 }
 
+/* Bits to drop so that `over` bytes less are needed: one saves no more than a bit of each colour that can be seen. */
+static unsigned bits_over(const struct geo_image *img, size_t over)
+{
+	size_t n = (size_t)img->w * img->h, seen = 8;
+
+	for (size_t i = 0; i < n; i++)
+		seen += img->rgba[4 * i + 3] != 0;
+	return (unsigned)(over / (seen / 2 + 1));
+}
+
 /* In front of the last chunk, which is empty. */
 static void pad(struct buf *png, size_t size)
 {
@@ -59,13 +69,19 @@ int png_write_sized(struct buf *out, const struct geo_image *img, size_t size, s
 	struct geo_image less = { .w = img->w, .h = img->h, .rgba = malloc((size_t)img->w * img->h * 4) };
 	int rc = less.rgba ? -EFBIG : err_nomem(e);
 
-	for (unsigned i = 0; i < sizeof tries / sizeof *tries && rc == -EFBIG; i++) {
+	for (unsigned i = 0, skip = 0; i < ARRAY_LEN(tries) && rc == -EFBIG; i++) {
 		struct buf png = { 0 };
+
+		if (i && tries[i].drop < skip && !tries[i].coarse)
+			continue;
 
 		make_coarser(img, less.rgba, tries[i].drop, tries[i].coarse);
 		rc = png_write(&png, &less, e);
-		if (!rc && png.len + CHUNK_SIZE > size)
+		skip = tries[i].drop;
+		if (!rc && png.len + CHUNK_SIZE > size) {
+			skip += bits_over(img, png.len + CHUNK_SIZE - size);
 			rc = err_set(e, EFBIG, "a PNG of %u x %u pixels in %zu bytes", img->w, img->h, size);
+		}
 		if (!rc) {
 			pad(&png, size);
 			buf_add(out, png.p, png.len);

@@ -3,7 +3,8 @@
 #include "raster.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "bytes.h"
 
 /* What changes evenly over a triangle. */
 enum { Z, U, V, RED, GREEN, BLUE, ALPHA, VALUES };
@@ -24,7 +25,7 @@ struct drawing {
 	uint32_t left, right, top, bottom;     /* samples that may be covered, the last ones included */
 	double row[VALUES], step_x[VALUES], step_y[VALUES];    /* row: at the left sample of the row at hand */
 	const struct texture_level *level;     /* NULL: no picture */
-	double texels_x, texels_y;             /* TEXEL_UNITs that the picture is wide and high */
+	float texels_x, texels_y;              /* TEXEL_UNITs that the picture is wide and high */
 };
 
 int raster_begin(struct raster *r, uint32_t size, uint64_t work, struct arena *a, struct err *e)
@@ -48,31 +49,42 @@ static uint32_t wrap(int32_t at, uint32_t size)
 	return size & (size - 1) ? (uint32_t)at % size : (uint32_t)at & (size - 1);
 }
 
-static float mix(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, int32_t x, int32_t y)
+/* The four bytes of a texel with room above each, so that all are computed with at once. */
+static uint64_t spread_bytes(const uint8_t texel[4])
 {
-	int32_t above = *a * (TEXEL_UNIT - x) + *b * x, below = *c * (TEXEL_UNIT - x) + *d * x;
+	uint64_t v = le_u32(texel);
 
-	return (float)(above * (TEXEL_UNIT - y) + below * y) * (1.0f / (255 * TEXEL_UNIT * TEXEL_UNIT));
+	v = (v | v << 16) & 0x0000ffff0000ffff;
+	return (v | v << 8) & 0x00ff00ff00ff00ff;
+}
+
+/* `part` TEXEL_UNITs on the way from a to b, rounded. */
+static uint64_t mix(uint64_t a, uint64_t b, uint32_t part)
+{
+	return (a * (TEXEL_UNIT - part) + b * part + 0x0080008000800080) >> 8 & 0x00ff00ff00ff00ff;
 }
 
 /* Places begin at 1 by what choose_level() has made of them; what rounding took away from that is put back. */
-static int32_t place_of(double v, double texels)
+static int32_t place_of(float v, float texels)
 {
-	return (int32_t)((v >= 0.75 ? v < REPEATS_MOST ? v : REPEATS_MOST : 0.75) * texels) - TEXEL_UNIT / 2;
+	return (int32_t)((v >= 0.75f ? v < REPEATS_MOST ? v : REPEATS_MOST : 0.75f) * texels) - TEXEL_UNIT / 2;
 }
 
 /* Between four texels; the picture repeats itself. */
-static void take_texel(const struct drawing *d, const double v[VALUES], float out[4])
+static void take_texel(const struct drawing *d, const float at[VALUES], float out[4])
 {
 	const struct texture_level *l = d->level;
-	int32_t x = place_of(v[U], d->texels_x), y = place_of(v[V], d->texels_y);
+	int32_t x = place_of(at[U], d->texels_x), y = place_of(at[V], d->texels_y);
 	uint32_t left = wrap(x >> 8, l->w), right = left + 1 < l->w ? left + 1 : 0;
 	uint32_t top = wrap(y >> 8, l->h), bottom = top + 1 < l->h ? top + 1 : 0;
 	uint8_t (*above)[4] = l->texel + (size_t)top * l->w, (*below)[4] = l->texel + (size_t)bottom * l->w;
+	uint32_t part = x & (TEXEL_UNIT - 1);
+	uint64_t v;
 
+	v = mix(mix(spread_bytes(above[left]), spread_bytes(above[right]), part),
+		mix(spread_bytes(below[left]), spread_bytes(below[right]), part), y & (TEXEL_UNIT - 1));
 	for (unsigned k = 0; k < 4; k++)
-		out[k] *= mix(&above[left][k], &above[right][k], &below[left][k], &below[right][k],
-			      x & (TEXEL_UNIT - 1), y & (TEXEL_UNIT - 1));
+		out[k] *= (float)(uint8_t)(v >> 16 * k) * (1.0f / 255);
 }
 
 static uint8_t byte_of(float v)
@@ -87,9 +99,9 @@ static void blend(uint8_t to[4], const float colour[4])
 				(float)to[k] * (1 - colour[3]) * (1.0f / 255));
 }
 
-static void draw_sample(const struct drawing *d, size_t i, const double v[VALUES])
+static void draw_sample(const struct drawing *d, size_t i, const float v[VALUES])
 {
-	float colour[4] = { (float)v[RED], (float)v[GREEN], (float)v[BLUE], (float)v[ALPHA] };
+	float colour[4] = { v[RED], v[GREEN], v[BLUE], v[ALPHA] };
 
 	if (d->level)
 		take_texel(d, v, colour);
@@ -102,30 +114,45 @@ static void draw_sample(const struct drawing *d, size_t i, const double v[VALUES
 		blend(d->r->colour[i], colour);
 		return;
 	}
-	d->r->depth[i] = (float)v[Z];
+	d->r->depth[i] = v[Z];
 	for (unsigned k = 0; k < 3; k++)
 		d->r->colour[i][k] = byte_of(colour[k]);
 	d->r->colour[i][3] = 255;
 }
 
-static void draw_row(struct drawing *d, uint32_t y)
+static bool row_next(int64_t at[3], const struct edge edge[3])
 {
-	int64_t a = d->edge[0].at, b = d->edge[1].at, c = d->edge[2].at;
-	size_t i = (size_t)y * d->r->size + d->left;
-	double v[VALUES];
+	for (unsigned k = 0; k < 3; k++)
+		at[k] += edge[k].step_x;
+	return (at[0] | at[1] | at[2]) >= 0;
+}
 
-	for (uint32_t n = 0; n <= d->right - d->left; n++, i++) {
-		if ((a | b | c) >= 0) {
-			v[Z] = d->row[Z] + d->step_x[Z] * n;
-			if ((float)v[Z] >= d->r->depth[i]) {
-				for (unsigned k = U; k < VALUES; k++)
-					v[k] = d->row[k] + d->step_x[k] * n;
-				draw_sample(d, i, v);
-			}
+/* The samples that a row has inside follow each other. What a sliver's values are outside of it no float could tell:
+ * they are counted from the first one inside. */
+static void draw_row(const struct drawing *d, uint32_t y)
+{
+	int64_t at[3] = { d->edge[0].at, d->edge[1].at, d->edge[2].at };
+	bool inside = (at[0] | at[1] | at[2]) >= 0;
+	uint32_t first = 0, n = d->right - d->left + 1;
+	float row[VALUES], step[VALUES], v[VALUES];
+	size_t i;
+
+	for (; !inside && first + 1 < n; first++)
+		inside = row_next(at, d->edge);
+	for (unsigned k = 0; k < VALUES; k++) {
+		row[k] = (float)(d->row[k] + d->step_x[k] * first);
+		step[k] = (float)d->step_x[k];
+	}
+	i = (size_t)y * d->r->size + d->left + first;
+	for (uint32_t k = 0; inside && first + k < n; k++, i++) {
+		float z = row[Z] + step[Z] * (float)k;
+
+		if (z >= d->r->depth[i]) {
+			for (unsigned j = 0; j < VALUES; j++)
+				v[j] = row[j] + step[j] * (float)k;
+			draw_sample(d, i, v);
 		}
-		a += d->edge[0].step_x;
-		b += d->edge[1].step_x;
-		c += d->edge[2].step_x;
+		inside = row_next(at, d->edge);
 	}
 }
 
@@ -224,8 +251,8 @@ static void choose_level(struct drawing *d, const struct raster_corner c[3], dou
 	for (; level + 1 < t->nlevels && (density > 2 || !few); level++)
 		density /= 4;
 	d->level = &t->level[level];
-	d->texels_x = d->level->w * (double)TEXEL_UNIT;
-	d->texels_y = d->level->h * (double)TEXEL_UNIT;
+	d->texels_x = (float)(d->level->w * TEXEL_UNIT);
+	d->texels_y = (float)(d->level->h * TEXEL_UNIT);
 }
 
 static void draw_begin(struct drawing *d, const struct raster_corner c[3], double area)
