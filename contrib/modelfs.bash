@@ -38,7 +38,7 @@ _modelfs() {
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		_modelfs_words "mount umount info ls cat extract put log undo verify describe demo --version --help" "$word"
+		_modelfs_words "mount umount info ls cat extract put log undo verify describe demo thumbnail --version --help" "$word"
 		return
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -65,7 +65,7 @@ _modelfs() {
 		case $command:${#arguments[@]} in
 		umount:0) _modelfs_mounts "$word" ;;
 		describe:0) _modelfs_words "$(modelfs describe 2>/dev/null | cut -d ' ' -f 1)" "$word" ;;
-		mount:0 | info:0 | ls:0 | cat:0 | extract:0 | put:0 | put:2 | log:0 | undo:0 | verify:0 | demo:0)
+		mount:0 | info:0 | ls:0 | cat:0 | extract:0 | put:0 | put:2 | log:0 | undo:0 | verify:0 | demo:0 | thumbnail:[01])
 			_modelfs_files "$word"
 			;;
 		mount:1 | extract:2) _modelfs_files "$word" d ;;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "export.h"
 #include "raster.h"
 
 #define SIDE 8u
@@ -377,6 +378,24 @@ static void test_palette(void **state)
 	assert_int_equal(t.alpha, GEO_BLENDED);
 }
 
+/* 4 x 4 pixels as 2 x 2, two by two, beside something; as 8 x 8, each four times. */
+static void test_fit(void **state)
+{
+	const struct geo_image img = { .w = 4, .h = 4, .rgba = texels[0] };
+	uint8_t two[2 * 5 * 4], eight[64][4];
+
+	(void)state;
+	memset(two, 9, sizeof two);
+	for (unsigned i = 0; i < 16; i++)
+		memcpy(texels[i], (uint8_t[]){ (uint8_t)(10 * (i / 8) + 20 * (i % 4 / 2) + i % 2 * 4), 0, 0, 255 }, 4);
+	image_fit(&img, 2, two + 4, 5);
+	assert_memory_equal(two, ((uint8_t[]){ 9, 9, 9, 9, 2, 0, 0, 255, 22, 0, 0, 255, 9, 9, 9, 9, 9, 9, 9, 9 }), 20);
+	assert_memory_equal(two + 20, ((uint8_t[]){ 9, 9, 9, 9, 12, 0, 0, 255, 32, 0, 0, 255, 9, 9, 9, 9 }), 16);
+	image_fit(&img, 8, eight[0], 8);
+	for (unsigned i = 0; i < 64; i++)
+		assert_memory_equal(eight[i], texels[i / 16 * 4 + i % 8 / 2], 4);
+}
+
 /* ---- pixels ---- */
 
 /* One white sample of four, then one more that is half clear: alphas 255 / 4 and 383 / 4; white stays white. */
@@ -413,7 +432,7 @@ int main(void)
 		TEST(test_half), TEST(test_sides), TEST(test_once), TEST(test_behind), TEST(test_small),
 		TEST(test_depth), TEST(test_meeting), TEST(test_blended), TEST(test_colours),
 		TEST(test_texels), TEST(test_repeated), TEST(test_between), TEST(test_smaller), TEST(test_cut),
-		TEST(test_odd_places), TEST(test_levels), TEST(test_most), TEST(test_palette),
+		TEST(test_odd_places), TEST(test_levels), TEST(test_most), TEST(test_palette), TEST(test_fit),
 		TEST(test_pixels), TEST(test_work),
 	};
 

@@ -99,6 +99,10 @@ int png_write(struct buf *out, const struct geo_image *img, struct err *e);
  * are always enough. */
 int png_write_sized(struct buf *out, const struct geo_image *img, size_t size, struct err *e);
 
+/* A picture made smaller, or larger, to side x side pixels: each the mean of those it covers. to: RGBA in rows of `width`
+ * pixels. */
+void image_fit(const struct geo_image *img, uint32_t side, uint8_t *to, uint32_t width);
+
 /* A document printed as YAML. Initialise with ydoc_init(), describe the view to &y.doc, then ask out->bad. */
 struct ydoc {
 	struct doc doc;

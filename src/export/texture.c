@@ -1,6 +1,7 @@
 /* Pictures with smaller copies of themselves: who draws one small takes a copy of about the right size. */
 #include <string.h>
 
+#include "export.h"
 #include "raster.h"
 
 /* The mean of some texels; the colour of one counts as much as it can be seen. */
@@ -73,6 +74,32 @@ static void halve(struct texture_level *l, const struct texture_level *from)
 	const struct geo_image img = { .w = from->w, .h = from->h, .rgba = from->texel[0] };
 
 	shrink_image(l, &img, 1);
+}
+
+static uint32_t begin_of(uint32_t i, uint32_t from, uint32_t side)
+{
+	return (uint32_t)((uint64_t)i * from / side);
+}
+
+/* Where a pixel's part of the picture ends, at least one pixel from where it begins. */
+static uint32_t end_of(uint32_t i, uint32_t from, uint32_t side)
+{
+	uint32_t begin = begin_of(i, from, side), end = begin_of(i + 1, from, side);
+
+	return end > begin ? end : begin + 1;
+}
+
+void image_fit(const struct geo_image *img, uint32_t side, uint8_t *to, uint32_t width)
+{
+	for (uint32_t y = 0; y < side; y++)
+		for (uint32_t x = 0; x < side; x++) {
+			struct mean m = { 0 };
+
+			for (uint32_t j = begin_of(y, img->h, side); j < end_of(y, img->h, side); j++)
+				for (uint32_t i = begin_of(x, img->w, side); i < end_of(x, img->w, side); i++)
+					mean_add(&m, texel_of(img, (size_t)j * img->w + i));
+			mean_get(&m, to + 4 * ((size_t)y * width + x));
+		}
 }
 
 int texture_make(struct texture *out, const struct geo_image *img, uint32_t most, struct arena *a, struct err *e)

@@ -16,7 +16,7 @@ struct command {
 };
 
 extern const struct command cmd_mount, cmd_umount, cmd_info, cmd_ls, cmd_cat, cmd_extract, cmd_verify, cmd_describe,
-	cmd_demo, cmd_put, cmd_log, cmd_undo;
+	cmd_demo, cmd_put, cmd_log, cmd_undo, cmd_thumbnail;
 
 /* Reads the options: `letters` are flags, bit i of *given is letters[i]; --help is understood too. Returns the number
  * of arguments behind them, which is min to max, and moves *argv there; negative: return -1 - result as the exit

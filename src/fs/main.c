@@ -7,7 +7,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_mount, &cmd_umount, &cmd_info, &cmd_ls, &cmd_cat, &cmd_extract, &cmd_verify, &cmd_describe, &cmd_demo,
-	&cmd_put, &cmd_log, &cmd_undo,
+	&cmd_put, &cmd_log, &cmd_undo, &cmd_thumbnail,
 };
 
 static void usage(FILE *f)

@@ -278,9 +278,16 @@ void note_mesh(struct tree *t, struct unit *u, uint32_t mesh, const char *text)
 	unit_note(t, u, text);
 }
 
+static bool is_of_mesh(const struct unit *u, const struct leaf *l)
+{
+	if (l->kind == LEAF_DOC && l->arg >= DOC_OWN)
+		return u->format->own[l->arg - DOC_OWN].part == PART_MESH;
+	return l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS;
+}
+
 static void note_failure(struct tree *t, struct unit *u, const struct leaf *l, const char *text)
 {
-	if (l->kind == LEAF_OBJ || l->kind == LEAF_MTL || l->kind == LEAF_WEIGHTS)
+	if (is_of_mesh(u, l))
 		note_mesh(t, u, l->index, text);
 	else if (l->kind != LEAF_PREVIEW)      /* which fails for its meshes only, and they are noted */
 		unit_note(t, u, text);
