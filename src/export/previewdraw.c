@@ -10,8 +10,8 @@
 #define MARGIN (4 * FINE * RASTER_UNIT)        /* on each side of the model */
 #define AMBIENT 0.4f                           /* light that comes from everywhere; the rest has a direction */
 #define CLAY 0.75f                             /* what has neither picture nor colour: white is lost on white */
-/* Samples that are looked at; a usual model takes two millions. */
-#define WORK_MOST ((uint64_t)1 << 28)
+/* Samples that are looked at: 256 times the whole picture. A usual model takes a hundredth of that. */
+#define WORK_MOST ((uint64_t)1 << 26)
 
 struct frame { double x, y, scale; };          /* middle of the model; units of the picture per unit of it */
 

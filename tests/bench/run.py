@@ -542,6 +542,25 @@ class Bench:
         if not theirs:
             self.report.add('cp of all OBJs', 'not measured: needs assimp')
 
+    # ---- previews
+
+    def preview(self):
+        """Drawing alone, then whole reads: of a large model, and of all in an archive, one after the other."""
+        for what, took in re.findall(r'^(.*): ([\d.]+) ms', output(self.tool('tests/bench/bench_preview')), re.M):
+            self.report.at_most(f'{what}, four pictures of 256 x 256, drawn', float(took), 50, '%.1f ms')
+        model = self.inputs.big_mod3()
+        warm(model)
+        took = []
+        for _ in range(self.rounds):
+            with self.mount(model) as m:
+                took.append(timed('cat', os.path.join(m.point, 'preview.png')))
+        self.report.at_most('first cat of the preview of 1,000,000 vertices', statistics.median(took), 2, '%.2f s')
+        with self.mount(self.inputs.big()) as m:
+            paths = [os.path.join(top, 'preview.png') for top, _, names in os.walk(m.point) if 'preview.png' in names]
+            paths = paths[::len(paths) // 1000 + 1]
+            took = timed('cat', *paths)
+        self.report.add(f'cat of {len(paths)} previews of the archive, each', '%.1f ms' % (took / len(paths) * 1e3))
+
     # ---- saving
 
     def save(self):
@@ -684,7 +703,7 @@ def peak_memory(argv):
 
 
 SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'carve', 'geometry',
-            'save', 'grow']
+            'preview', 'save', 'grow']
 
 
 def turned(items, i):

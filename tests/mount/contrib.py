@@ -1,8 +1,10 @@
 """What contrib/ holds fits the program: man page, completions, how the helper of mount(8) calls it."""
 import os
 import re
+import shutil
 
 import lib
+import saving
 from lib import PROGRAM, SOURCE, other, run
 
 CONTRIB = os.path.join(SOURCE, 'contrib')
@@ -78,5 +80,34 @@ def helper_arguments(t):
     t.same(call('missing', '/d')[0], 32, 'mount helper: a mount that failed')
 
 
+def thumbnails(t):
+    """What file managers run: pictures of at most the size asked for, of a model and of an archive."""
+    entry = open(os.path.join(CONTRIB, 'modelfs.thumbnailer')).read()
+    types = set(re.search(r'^MimeType=(.*);$', entry, re.M)[1].split(';'))
+    said = open(os.path.join(CONTRIB, 'modelfs.xml')).read()
+    t.same(types, set(re.findall(r'mime-type type="([^"]+)"', said)), 'every type of file has thumbnails')
+    call = re.search(r'^Exec=modelfs (.*)$', entry, re.M)[1].split()
+    pmo = os.path.join(t.dir('model'), 'x.pmo')
+    shutil.copyfile(os.path.join(t.tree, t.kit, '00.pmo', 'raw', 'whole.pmo'), pmo)
+    for source, size, want in ((pmo, 64, 64), (pmo, 256, 256), (pmo, 1000, 256), (t.demo, 128, 128), (t.demo, 512, 512),
+                               (t.demo, 4000, 512)):
+        to = os.path.join(t.dir('thumbnail'), 'out.png')
+        r = run(*[{'%i': source, '%o': to, '%s': str(size)}.get(x, x) for x in call])
+        w, h, rgba = saving.pixels(lib.read(to)) if r.returncode == 0 else (0, 0, b'')
+        t.ok((w, h) == (want, want) and any(rgba) and not lib.png_problem(lib.read(to)),
+             f'a thumbnail of {os.path.basename(source)}, {size} pixels', (r.returncode, r.stderr, w, h))
+    to = os.path.join(t.dir('thumbnail'), 'out.png')
+    r = run('thumbnail', os.path.join(t.tree, t.kit, '01.ahi', 'raw', 'whole.ahi'), to)
+    t.ok(r.returncode == 1 and r.stderr and not os.path.exists(to), 'of what is no model there is none', r.stderr)
+    t.same([run('thumbnail', *x).returncode for x in ((pmo,), (pmo, to, 'x'), (pmo, to, '-3'), (pmo, to, '3', '4'))],
+           [2] * 4, 'wrong usage')
+    lib.need('update-mime-database')
+    home = t.dir('home')
+    os.makedirs(home + '/mime/packages')
+    shutil.copy(os.path.join(CONTRIB, 'modelfs.xml'), home + '/mime/packages')
+    code, said = other('update-mime-database', home + '/mime', env=dict(os.environ, XDG_DATA_HOME=home))
+    t.same((code, said), (0, ''), 'update-mime-database takes the types')
+
+
 if __name__ == '__main__':
-    lib.main(man_page, bash_completion, zsh_completion, helper_arguments)
+    lib.main(man_page, bash_completion, zsh_completion, helper_arguments, thumbnails)

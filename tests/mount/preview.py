@@ -193,10 +193,10 @@ def many(t):
         memory = m.memory()
     t.none(bad, f'{len(tops)} previews of {MANY} models')
     waited.sort()
-    middle, worst = waited[len(waited) // 2], waited[-1]
-    t.ok(middle < 0.05 * lib.SLOW and worst < 1 * lib.SLOW,
-         f'{took:.1f} s; {len(waited)} looks of another program, half within {middle * 1e3:.1f} ms, '
-         f'all within {worst * 1e3:.0f} ms', (middle, worst))
+    middle, most = waited[len(waited) // 2], waited[len(waited) * 99 // 100]
+    t.ok(middle < 0.02 * lib.SLOW and most < 0.2 * lib.SLOW,
+         f'{took:.1f} s; {len(waited)} looks of another program, half within {middle * 1e3:.2f} ms, '
+         f'99 % within {most * 1e3:.1f} ms', (middle, most))
     t.ok(memory < 96 << 20 or lib.SANITIZERS, f'memory {memory >> 20} MiB', memory)
 
 
