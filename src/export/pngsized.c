@@ -28,12 +28,16 @@ static uint8_t round_to(uint8_t v, unsigned drop)
 
 static void make_coarser(const struct geo_image *from, uint8_t *to, unsigned drop, bool coarse)
 {
+	uint8_t rounded[256];
+
+	for (unsigned i = 0; i < ARRAY_LEN(rounded); i++)
+		rounded[i] = round_to((uint8_t)i, drop);
 	for (uint32_t y = 0; y < from->h; y++)
 		for (uint32_t x = 0; x < from->w; x++, to += 4) {
 			size_t at = coarse ? (size_t)(y & ~1u) * from->w + (x & ~1u) : (size_t)y * from->w + x;
 
 			for (unsigned k = 0; k < 4; k++)
-				to[k] = round_to(from->rgba[4 * at + k], drop);
+				to[k] = rounded[from->rgba[4 * at + k]];
 		}
 }
 
