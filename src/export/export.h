@@ -35,7 +35,7 @@ void glb_free(struct glb *g);                  /* NULL is fine */
 /* ---- preview.png ---------------------------------------------------------------------------------------------------
  *
  * A picture of a whole model, in steps as a GLB. Of all models it is as large, in pixels and in bytes. Hidden parts are
- * not drawn; what a damaged file makes of sizes costs at most two seconds and some 200 MiB: see preview.h. */
+ * not drawn; what a damaged file makes of sizes costs at most two seconds and some 250 MiB: see preview.h. */
 struct preview;
 #define PREVIEW_SIDE 256u                      /* pixels */
 #define PREVIEW_BYTES ((size_t)64 << 10)

@@ -6,7 +6,7 @@
 #include "raster.h"
 
 /* A damaged file can hold any number: further parts of the model are not drawn. */
-#define PREVIEW_TRIANGLES_MOST (1u << 20)
+#define PREVIEW_TRIANGLES_MOST (1u << 21)
 /* Decoded in all; further pictures are not, and what has one is drawn in its colours alone. */
 #define PREVIEW_TEXELS_MOST ((uint64_t)64 << 20)
 #define PREVIEW_PICTURES_MOST 1024u

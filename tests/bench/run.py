@@ -546,8 +546,12 @@ class Bench:
 
     def preview(self):
         """Drawing alone, then whole reads: of a large model, and of all in an archive, one after the other."""
-        for what, took in re.findall(r'^(.*): ([\d.]+) ms', output(self.tool('tests/bench/bench_preview')), re.M):
-            self.report.at_most(f'{what}, four pictures of 256 x 256, drawn', float(took), 50, '%.1f ms')
+        said = subprocess.run([self.tool('tests/bench/bench_preview')], capture_output=True, text=True).stdout
+        for what, took in re.findall(r'^(.*): ([\d.]+) ms', said, re.M):
+            if '4 of 4' in what:
+                self.report.add(what, f'{took} ms')
+            else:
+                self.report.at_most(what, float(took), 50, '%.1f ms')
         model = self.inputs.big_mod3()
         warm(model)
         took = []
