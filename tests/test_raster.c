@@ -277,19 +277,19 @@ static void test_between(void **state)
 	assert_sample(4, 2, 64, 64, 64, 255);
 }
 
-/* Four texels a sample, a quarter of them white: the smaller copy, 255 / 4. */
+/* 16 texels a sample, one of them white: from the smaller copies, 255 / 16, not what lies around the sample's middle. */
 static void test_smaller(void **state)
 {
 	struct texture t;
 	struct raster_surface s = { .texture = &t };
 
 	(void)state;
-	for (unsigned i = 0; i < 256; i++)
-		memset(texels[i], i % 2 && i / 16 % 2 ? 255 : 0, 3), texels[i][3] = 255;
-	t = texture(16, 16, 64);
+	for (unsigned i = 0; i < 1024; i++)
+		memset(texels[i], i % 4 || i / 32 % 4 ? 0 : 255, 3), texels[i][3] = 255;
+	t = texture(32, 32, 64);
 	cover(0, 1, 1, 1, 1, &s, RASTER_SOLID);
 	for (unsigned i = 0; i < SIDE * SIDE; i++)
-		assert_sample(i % SIDE, i / SIDE, 64, 64, 64, 255);
+		assert_sample(i % SIDE, i / SIDE, 16, 16, 16, 255);
 }
 
 /* The left half of the picture is not there, and then what lies behind is seen. */
