@@ -6,6 +6,7 @@
 #include "doc.h"
 #include "format.h"
 #include "geo.h"
+#include "scene.h"
 
 /* Wavefront OBJ of mesh `number`, or MESH_WHOLE; of_part[k]: material of m->parts[k], with a NULL name for none. */
 void obj_write(struct buf *out, const struct geo_mesh *m, uint32_t number, const struct geo_material *of_part);
@@ -84,6 +85,8 @@ int obj_read(const uint8_t *text, size_t n, uint32_t number, const struct geo_fo
 	     struct arena *a, const struct reader_log *log, struct err *e);
 /* meshes/N.weights.yaml. */
 int weights_read(const uint8_t *text, size_t n, struct geo_weights *out, struct arena *a, struct err *e);
+/* A GLB of any program. Pictures and texts of it may lie in `bytes`, the rest in a. */
+int glb_read(const uint8_t *bytes, size_t n, struct geo_scene *out, struct arena *a, struct err *e);
 /* How large a PNG is, from its first bytes. */
 int png_size(const uint8_t *bytes, size_t n, uint32_t *w, uint32_t *h, struct err *e);
 /* Any PNG of w x h, as RGBA of 8 bits; indexed and palette too when it has one (colours that it has no entry for are
