@@ -87,6 +87,36 @@ int obj_read(const uint8_t *text, size_t n, uint32_t number, const struct geo_fo
 int weights_read(const uint8_t *text, size_t n, struct geo_weights *out, struct arena *a, struct err *e);
 /* A GLB of any program. Pictures and texts of it may lie in `bytes`, the rest in a. */
 int glb_read(const uint8_t *bytes, size_t n, struct geo_scene *out, struct arena *a, struct err *e);
+
+/* A mesh as model.glb shows it. `plain` is what its OBJ shows, of the same vertices and faces. */
+struct glb_shown {
+	uint32_t number;
+	const char *name;                      /* of its node; NULL: mesh_NUMBER */
+	const struct geo_mesh *full, *plain;
+	const struct geo_material *of_part;
+	const struct geo_form *form;
+	const struct geo_skeleton *skeleton;   /* settled; NULL: none */
+};
+/* What a GLB makes of it. */
+struct glb_edit {
+	bool mesh, weights;                    /* whether `put`, and `pairs`, say something new */
+	bool same;                             /* the topology */
+	struct geo_put put;
+	struct geo_weights pairs;
+	uint32_t left_out;                     /* vertices whose further weights the program dropped, which stay */
+};
+/* Mesh of node `node` of the scene against what is shown; bone[k]: number in the skeleton of joint k of its skin, -1:
+ * it has none of that name. EINVAL says what cannot be. */
+int glb_compare(const struct geo_scene *scene, uint32_t node, const struct glb_shown *was, const int32_t *bone,
+		struct glb_edit *out, struct arena *a, struct err *e);
+/* Lines of `put` and `pairs` are no lines of a text: what an error says of them becomes vertices and faces of a mesh
+ * called so. */
+void glb_say_where(const struct glb_edit *edit, const char *name, struct err *e);
+/* Whether a program's name is that one, or has .001 behind it because the name was taken. */
+bool glb_is_named(const char *have, const char *want);
+/* Whether the file was written by another program, which rounds and turns what it leaves alone. */
+bool glb_is_foreign(const struct geo_scene *scene);
+
 /* How large a PNG is, from its first bytes. */
 int png_size(const uint8_t *bytes, size_t n, uint32_t *w, uint32_t *h, struct err *e);
 /* Any PNG of w x h, as RGBA of 8 bits; indexed and palette too when it has one (colours that it has no entry for are

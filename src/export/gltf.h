@@ -24,6 +24,14 @@ struct glb_picture { uint32_t number, texture; bool there; enum geo_alpha alpha;
 #define GLB_PRIMITIVES_MOST 16384u
 #define GLB_JOINTS_MOST 65536u                 /* and they are numbered in 16 bits */
 
+/* Which stored numbers the vertices and triangles of a mesh's primitives come from: for who reads it back. */
+struct glb_traced {
+	uint32_t nvertices, nfaces;
+	uint32_t *vertex, *value;              /* as in geo_flat */
+	uint32_t *face;                        /* of each triangle: its face in the mesh */
+};
+struct glb_trace { struct arena *a; uint32_t nprims; struct glb_traced *prim; };
+
 struct glb {
 	bool write;                            /* else all is counted, and nothing kept */
 	int bad;                               /* ENOMEM, EFBIG */
@@ -31,6 +39,7 @@ struct glb {
 	struct buf bin;
 	struct arena arena;
 	const struct geo_skeleton *skeleton;   /* NULL: no bones */
+	struct glb_trace *trace;               /* of the next mesh; NULL: nobody asks */
 	cJSON *root, *scene, *nodes, *meshes, *accessors, *views, *images;
 	uint32_t nnodes, nmeshes, nprimitives, naccessors, nviews;
 	struct glb_material *material;         /* by number in the model */

@@ -541,6 +541,49 @@ static bool put_attributes(struct meshing *x, bool picture)
 	return clear;
 }
 
+/* The faces that become its triangles, one after the other. */
+static uint32_t *traced_faces(const struct meshing *x, const struct primitive *prim, struct arena *a)
+{
+	const struct geo_mesh *m = x->m;
+	uint32_t *face = arena_alloc(a, x->flat.ncorners / 3 + 1, sizeof *face), n = 0;
+
+	for (uint32_t k = 0; face && k < prim->nparts; k++) {
+		const struct geo_part *part = &m->parts[prim->part[k]];
+
+		for (uint32_t f = part->first_face; f < part->first_face + part->nfaces; f++) {
+			face[n++] = f;
+			if (m->quad && m->quad[f][3] != GEO_NONE)
+				face[n++] = f;
+		}
+	}
+	return face;
+}
+
+static int trace(const struct meshing *x, const struct primitive *prim, struct err *e)
+{
+	struct glb_trace *t = x->g->trace;
+	struct glb_traced *out;
+	size_t n = x->flat.nvertices, values = n * x->m->nstreams;
+
+	if (!t)
+		return 0;
+	if (!t->prim)
+		t->prim = arena_alloc(t->a, (size_t)x->nprims + 1, sizeof *t->prim);
+	if (!t->prim)
+		return err_nomem(e);
+	out = &t->prim[t->nprims++];
+	out->nvertices = x->flat.nvertices;
+	out->nfaces = x->flat.ncorners / 3;
+	out->vertex = arena_alloc(t->a, n + 1, sizeof *out->vertex);
+	out->value = arena_alloc(t->a, values + 1, sizeof *out->value);
+	out->face = traced_faces(x, prim, t->a);
+	if (!out->vertex || !out->value || !out->face)
+		return err_nomem(e);
+	memcpy(out->vertex, x->flat.vertex, n * sizeof *out->vertex);
+	memcpy(out->value, x->flat.value, values * sizeof *out->value);
+	return 0;
+}
+
 static int put_primitive(struct meshing *x, const struct primitive *prim, cJSON *list, struct err *e)
 {
 	struct glb *g = x->g;
@@ -549,6 +592,7 @@ static int put_primitive(struct meshing *x, const struct primitive *prim, cJSON 
 	int rc = geo_flatten(x->m, prim->part, prim->nparts, prim->lone, prim->nlone, &x->flat, x->a, e);
 	bool clear;
 
+	rc = rc ? rc : trace(x, prim, e);
 	x->attributes = cJSON_CreateObject();
 	if (rc || !p || !x->attributes) {
 		cJSON_Delete(p);

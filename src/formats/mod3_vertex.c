@@ -68,6 +68,25 @@ static int put_uv(const struct mod3_block *b, const struct geo_given *given, boo
 	return 0;
 }
 
+/* Of sets behind the first, which only a GLB says: what is not finite is 0 there. */
+static int put_more_uv(const struct mod3_block *b, const struct geo_given *given, unsigned set, uint8_t *vertex,
+		       struct err *e)
+{
+	for (unsigned k = 0; k < 2; k++) {
+		double v = given->more_uv[set - 1][k].v;
+		uint8_t *raw = vertex + b->uv + 4 * set + 2 * k;
+		uint16_t h = f32_half((float)v);
+
+		if ((float)v == geo_shown(half_f32(le_u16(raw))))
+			continue;
+		if (!isfinite(half_f32(h)))
+			return err_line(e, EINVAL, given->line, 0, "texture coordinate %s of set %u is outside %s..%s",
+					num_text(v).s, set, num_text(-HALF_MOST).s, num_text(HALF_MOST).s);
+		put_le16(raw, h);
+	}
+	return 0;
+}
+
 /* ---- normals ---- */
 
 /* As the game's files have them: cut off, not rounded. False: the given one has no direction. */
@@ -137,6 +156,20 @@ static int put_colour(const struct mod3_block *b, const struct geo_given *given,
 	return 0;
 }
 
+static int put_alpha(const struct mod3_block *b, const struct geo_given *given, bool slack, uint8_t *vertex,
+		     struct err *e)
+{
+	double v = given->alpha->v;
+	uint8_t *byte = vertex + b->colour + 3;
+
+	if (stays(*given->alpha, (float)(*byte / 255.0), slack))
+		return 0;
+	if (!(v >= 0 && v <= 1))
+		return err_line(e, EINVAL, given->line, 0, "alpha %s is outside 0.0..1.0", num_text(v).s);
+	*byte = (uint8_t)lrint(v * 255);
+	return 0;
+}
+
 /* ---- vertices ---- */
 
 static int put_given(const void *ctx, const struct geo_given *given, bool slack, uint8_t *vertex, struct err *e)
@@ -151,6 +184,11 @@ static int put_given(const void *ctx, const struct geo_given *given, bool slack,
 		rc = put_normal(b, given, slack, vertex, e);
 	if (!rc && given->colour && b->colour)
 		rc = put_colour(b, given, slack, vertex, e);
+	if (!rc && given->alpha && b->colour)
+		rc = put_alpha(b, given, slack, vertex, e);
+	for (unsigned set = 1; set < b->uvs && !rc; set++)
+		if (given->more_uv[set - 1])
+			rc = put_more_uv(b, given, set, vertex, e);
 	return rc;
 }
 

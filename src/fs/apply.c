@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "apply_glb.h"
 #include "export.h"
 
 /* ---- documents ---- */
@@ -217,6 +218,8 @@ int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e
 		return apply_part(ed, u, &l, text, e);
 	case LEAF_FILE:
 		return apply_file(ed, u, &l, text, e);
+	case LEAF_GLB:
+		return apply_glb(ed, u, text, e);
 	default:
 		return apply_text(ed, u, &l, text, e);
 	}
@@ -275,9 +278,9 @@ bool node_writable(struct tree *t, struct node n)
 		return false;
 	switch (l.kind) {
 	case LEAF_MTL:
-	case LEAF_GLB:
 	case LEAF_PREVIEW:
 	case LEAF_ERRORS: return false;
+	case LEAF_GLB: return m && m->mesh_put;
 	case LEAF_OBJ: return m && m->mesh_put && can_put(t, u, PART_MESH, l.index);
 	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l.index);
 	case LEAF_PNG: return m && m->image_put && can_put(t, u, PART_IMAGE, l.index);

@@ -122,6 +122,9 @@ struct geo_put {
 	struct geo_number (*colour)[3];        /* 0..1; [v][0].v is NaN where the vertex gives none; NULL: none does */
 	struct geo_number (*uv)[2];            /* top-down, as stored: an OBJ's v has been turned */
 	struct geo_number (*normal)[3];        /* as given, of any length */
+	/* What no OBJ says; NULL: it is not given. Of each vertex; NaN where that gives none. */
+	struct geo_number *alpha;              /* of its colour, 0..1 */
+	struct geo_number (*more_uv[GEO_UV_SETS - 1])[2];      /* further texture coordinates, set 1 first */
 	struct geo_corner (*face)[3];          /* triangles, in the order of the text; polygons as fans */
 	uint32_t *group;                       /* of each face: K of `g group_K`; GEO_NONE */
 	int32_t *material;                     /* of each face: K of `usemtl material_K`; -1 */

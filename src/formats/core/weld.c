@@ -13,6 +13,9 @@ struct geo_given geo_given(const struct geo_put *put, const struct geo_corner *c
 	g.uv = c->uv == GEO_NONE ? NULL : put->uv[c->uv];
 	g.normal = c->normal == GEO_NONE ? NULL : put->normal[c->normal];
 	g.colour = !put->colour || isnan(put->colour[c->v][0].v) ? NULL : put->colour[c->v];
+	g.alpha = !put->alpha || isnan(put->alpha[c->v].v) ? NULL : &put->alpha[c->v];
+	for (unsigned k = 0; k < GEO_UV_SETS - 1; k++)
+		g.more_uv[k] = !put->more_uv[k] || isnan(put->more_uv[k][c->v][0].v) ? NULL : put->more_uv[k][c->v];
 	return g;
 }
 

@@ -10,6 +10,8 @@
 struct geo_given {
 	const struct geo_put *put;
 	const struct geo_number *position, *uv, *normal, *colour;      /* 3, 2, 3, 3 numbers */
+	const struct geo_number *alpha;        /* 1 number */
+	const struct geo_number *more_uv[GEO_UV_SETS - 1];     /* 2 numbers each */
 	unsigned line;                         /* of the text, for messages */
 	bool foreign_normals;                  /* the normals are another program's */
 	bool keeps_length;                     /* a new normal is as long as the old one; a zero one stays */

@@ -1,0 +1,328 @@
+/* A model.glb that somebody wrote over the one that is shown: its meshes go with those of the model by name, and what
+ * differs from what is shown becomes edits of the model and of whatever else it shows, all of one save. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "apply_glb.h"
+#include "export.h"
+
+struct putting {
+	struct edit *ed;
+	struct tree *t;
+	struct unit *u;
+	struct geo_scene scene;
+	struct geo_skeleton skeleton;          /* as it is shown */
+	int32_t **bone;                        /* of each skin: of each joint its number in the skeleton, or -1 */
+	const char **name;                     /* of each mesh's node, as it is shown; NULL: there is none */
+	uint32_t nmeshes;
+	uint32_t *node;                        /* of each mesh: that of the scene + 1; 0: it is missing */
+	struct arena *a;
+};
+
+static int get_object(struct putting *x, struct object **out, struct err *e)
+{
+	return edit_object(x->ed, x->u, out, e);
+}
+
+/* ---- bones ---- */
+
+static struct unit *skeleton_unit(const struct putting *x)
+{
+	return x->u->format->model->skeleton ? x->u : unit_mate(x->t, x->u, ROLE_SKELETON);
+}
+
+/* As glb_render() finds it, but with what the edit has written. */
+static int get_skeleton(struct putting *x, struct err *e)
+{
+	struct unit *u = skeleton_unit(x);
+	struct object *o = NULL;
+	int rc = u ? edit_object(x->ed, u, &o, e) : 0;
+
+	if (!rc && o && o->variant && o->format->model && o->format->model->skeleton)
+		rc = o->format->model->skeleton(o, &x->skeleton, x->a, e);
+	if (rc == -EBADMSG || rc == -EFBIG) {
+		x->skeleton = (struct geo_skeleton){ 0 };
+		rc = 0;
+	}
+	return rc ? rc : geo_settle(&x->skeleton, x->a, e);
+}
+
+/* Exactly that name before one with .001 behind it. */
+static int32_t find_bone(const struct geo_skeleton *s, const char *name)
+{
+	int32_t like = -1;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (!strcmp(s->joint[i].name, name))
+			return (int32_t)i;
+		if (glb_is_named(name, s->joint[i].name))
+			like = (int32_t)i;
+	}
+	return like;
+}
+
+static int match_skin(struct putting *x, uint32_t i, struct err *e)
+{
+	const struct scene_skin *skin = &x->scene.skin[i];
+	uint32_t *node = arena_alloc(x->a, (size_t)x->skeleton.n + 1, sizeof *node);
+	int32_t *bone = arena_alloc(x->a, (size_t)skin->njoints + 1, sizeof *bone);
+
+	x->bone[i] = bone;
+	if (!node || !bone)
+		return err_nomem(e);
+	for (uint32_t k = 0; k < skin->njoints; k++) {
+		const char *name = x->scene.node[skin->joint[k]].name;
+
+		bone[k] = find_bone(&x->skeleton, name);
+		if (bone[k] < 0)
+			continue;
+		if (node[bone[k]])
+			return err_set(e, EINVAL, "bone %.60s is there twice, as \"%.60s\" and as \"%.60s\"",
+				       x->skeleton.joint[bone[k]].name,
+				       x->scene.node[skin->joint[node[bone[k]] - 1]].name, name);
+		node[bone[k]] = k + 1;
+	}
+	return 0;
+}
+
+static int match_bones(struct putting *x, struct err *e)
+{
+	uint64_t work = 0;
+	int rc = 0;
+
+	x->bone = arena_alloc(x->a, (size_t)x->scene.nskins + 1, sizeof *x->bone);
+	if (!x->bone)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < x->scene.nskins && !rc; i++) {
+		work += (uint64_t)x->scene.skin[i].njoints * x->skeleton.n;
+		rc = work < (uint64_t)1 << 32 ? match_skin(x, i, e) :
+		     err_set(e, EFBIG, "%u skins with so many joints are too many", x->scene.nskins);
+	}
+	return rc;
+}
+
+/* ---- which mesh is which ---- */
+
+static int name_meshes(struct putting *x, struct object *o, struct err *e)
+{
+	const struct model_ops *m = o->format->model;
+	int rc = 0;
+
+	x->nmeshes = m->mesh ? object_count(o, PART_MESH) : 0;
+	x->name = arena_alloc(x->a, (size_t)x->nmeshes + 1, sizeof *x->name);
+	x->node = arena_alloc(x->a, (size_t)x->nmeshes + 1, sizeof *x->node);
+	if (!x->name || !x->node)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < x->nmeshes && !rc; i++) {
+		struct geo_form form = { 0 };
+
+		if (object_gone(o, PART_MESH, i) || !object_has(o, PART_MESH, i))
+			continue;
+		rc = m->form ? m->form(o, i, &form, x->a, e) : 0;
+		x->name[i] = form.object ? form.object : arena_printf(x->a, "mesh_%u", i);
+		if (!rc && !x->name[i])
+			rc = err_nomem(e);
+	}
+	return rc;
+}
+
+/* The mesh that is called so; GEO_NONE: none, or several. */
+static uint32_t find_name(const struct putting *x, const char *name, bool exact)
+{
+	uint32_t found = GEO_NONE;
+
+	for (uint32_t i = 0; i < x->nmeshes; i++) {
+		if (!x->name[i] || !(exact ? !strcmp(name, x->name[i]) : glb_is_named(name, x->name[i])))
+			continue;
+		if (found != GEO_NONE)
+			return GEO_NONE;
+		found = i;
+	}
+	return found;
+}
+
+/* Behind mesh_; GEO_NONE: it has another name. */
+static uint32_t find_number(const struct putting *x, const char *name)
+{
+	uint64_t n = 0;
+	unsigned i = 5;
+
+	if (strncmp(name, "mesh_", 5))
+		return GEO_NONE;
+	for (; name[i] >= '0' && name[i] <= '9' && n <= UINT32_MAX; i++)
+		n = n * 10 + (unsigned)(name[i] - '0');
+	return i > 5 && n < x->nmeshes && x->name[n] && (!name[i] || name[i] == '.') ? (uint32_t)n : GEO_NONE;
+}
+
+/* By the node's name, else by the mesh's own. */
+static uint32_t find_mesh(const struct putting *x, const struct scene_node *n)
+{
+	const char *mesh = x->scene.mesh[n->mesh].name;
+	uint32_t i = find_name(x, n->name, true);
+
+	i = i == GEO_NONE ? find_number(x, mesh) : i;
+	i = i == GEO_NONE ? find_name(x, n->name, false) : i;
+	return i == GEO_NONE ? find_name(x, mesh, false) : i;
+}
+
+static int unknown_mesh(const struct putting *x, const struct scene_node *n, struct err *e)
+{
+	char text[100] = "";
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < x->nmeshes && len < sizeof text; i++)
+		if (x->name[i])
+			len += (size_t)snprintf(text + len, sizeof text - len, "%s%.40s", len ? ", " : "", x->name[i]);
+	return err_set(e, EINVAL, "mesh \"%.60s\" is none of the model's: %s%s", *n->name ? n->name :
+		       x->scene.mesh[n->mesh].name, text, len < sizeof text ? "" : "...");
+}
+
+static int match_meshes(struct putting *x, struct err *e)
+{
+	if ((uint64_t)x->scene.nnodes * x->nmeshes > (uint64_t)1 << 32)
+		return err_set(e, EFBIG, "%u nodes are too many", x->scene.nnodes);
+	for (uint32_t k = 0; k < x->scene.nnodes; k++) {
+		const struct scene_node *n = &x->scene.node[k];
+		uint32_t i;
+
+		if (n->mesh < 0)
+			continue;
+		i = find_mesh(x, n);
+		if (i == GEO_NONE)
+			return unknown_mesh(x, n, e);
+		if (x->node[i])
+			return err_set(e, EINVAL, "mesh %.60s is there twice, as \"%.60s\" and as \"%.60s\"",
+				       x->name[i], x->scene.node[x->node[i] - 1].name, n->name);
+		x->node[i] = k + 1;
+	}
+	return 0;
+}
+
+/* ---- one mesh ---- */
+
+struct shown {
+	struct geo_mesh full, plain;
+	struct geo_form form;
+	struct geo_material *materials;
+	struct glb_shown was;
+};
+
+static int get_shown(struct putting *x, struct object *o, uint32_t i, struct shown *s, struct arena *a, struct err *e)
+{
+	const struct model_ops *m = o->format->model;
+	int rc = m->mesh(o, i, &s->plain, a, e);
+
+	if (!rc && m->mesh_full)
+		rc = m->mesh_full(o, i, &s->full, a, e);
+	else if (!rc)
+		s->full = s->plain;
+	if (!rc && m->form)
+		rc = m->form(o, i, &s->form, a, e);
+	rc = rc ? rc : part_materials(x->u, o, &s->full, false, a, &s->materials, e);
+	s->was = (struct glb_shown){ i, s->form.object, &s->full, &s->plain, s->materials, &s->form, &x->skeleton };
+	return rc;
+}
+
+static int compare(struct putting *x, uint32_t i, struct glb_edit *out, struct arena *a, struct err *e)
+{
+	int32_t skin = x->scene.node[x->node[i] - 1].skin;
+	struct shown s = { 0 };
+	struct object *o;
+	int rc = get_object(x, &o, e);
+
+	rc = rc ? rc : get_shown(x, o, i, &s, a, e);
+	return rc ? rc : glb_compare(&x->scene, x->node[i] - 1, &s.was, skin < 0 ? NULL : x->bone[skin], out, a, e);
+}
+
+static bool can_put(struct object *o, uint32_t i)
+{
+	const struct model_ops *m = o->format->model;
+
+	return !m->can_put || m->can_put(o, PART_MESH, i);
+}
+
+/* Writes one of the two, through an object that sees what was written before. */
+static int put(struct putting *x, uint32_t i, const struct glb_edit *edit, bool weights, struct err *e)
+{
+	const struct model_ops *m = x->u->format->model;
+	struct object *o;
+	int rc = get_object(x, &o, e);
+
+	if (rc)
+		return rc;
+	if (!(weights ? m->weights_put != NULL : m->mesh_put != NULL) || !can_put(o, i))
+		return err_set(e, EINVAL, "%.60s: %s of this mesh cannot be written", x->name[i],
+			       weights ? "weights" : "vertices and faces");
+	rc = weights ? m->weights_put(o, i, &edit->pairs, e) : m->mesh_put(o, i, &edit->put, e);
+	edit_reopen(x->ed);
+	if (rc)
+		glb_say_where(edit, x->name[i], e);
+	return rc;
+}
+
+static void say_left_out(struct putting *x, uint32_t i, const struct glb_edit *edit)
+{
+	char text[200];
+
+	if (!edit->left_out)
+		return;
+	snprintf(text, sizeof text, "mesh %u: %u vertices came back with four weights only; they keep all they have", i,
+		 edit->left_out);
+	edit_say(x->ed, text);
+}
+
+/* Weights go to vertices that may not be there before the mesh is. */
+static int put_mesh(struct putting *x, uint32_t i, struct err *e)
+{
+	struct arena a = { 0 };
+	struct glb_edit edit;
+	int rc = compare(x, i, &edit, &a, e);
+
+	if (!rc && edit.mesh) {
+		rc = put(x, i, &edit, false, e);
+		arena_free(&a);
+		a = (struct arena){ 0 };
+		rc = rc ? rc : compare(x, i, &edit, &a, e);
+	}
+	if (!rc && edit.weights)
+		rc = put(x, i, &edit, true, e);
+	if (!rc)
+		say_left_out(x, i, &edit);
+	arena_free(&a);
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+static int put_all(struct putting *x, struct err *e)
+{
+	struct object *o;
+	int rc = get_object(x, &o, e);
+
+	if (!rc && !o->variant)
+		rc = err_set(e, EINVAL, "the model is damaged");
+	rc = rc ? rc : name_meshes(x, o, e);
+	rc = rc ? rc : match_meshes(x, e);
+	rc = rc ? rc : get_skeleton(x, e);
+	rc = rc ? rc : match_bones(x, e);
+	for (uint32_t i = 0; i < x->nmeshes && !rc; i++)
+		if (x->node[i])
+			rc = put_mesh(x, i, e);
+	return rc;
+}
+
+int apply_glb(struct edit *ed, struct unit *u, struct store *text, struct err *e)
+{
+	struct arena a = { 0 };
+	struct putting x = { .ed = ed, .t = u->tree, .u = u, .a = &a };
+	struct buf b = { 0 };
+	int rc = store_text(text, LIMIT_DECODED, &b, e);
+
+	rc = rc ? rc : glb_read(b.p, b.len, &x.scene, &a, e);
+	rc = rc ? rc : put_all(&x, e);
+	arena_free(&a);
+	buf_free(&b);
+	return rc;
+}
