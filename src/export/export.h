@@ -101,6 +101,7 @@ struct glb_shown {
 struct glb_edit {
 	bool mesh, weights;                    /* whether `put`, and `pairs`, say something new */
 	bool same;                             /* the topology */
+	bool tangents;                         /* they are others, which nothing takes */
 	struct geo_put put;
 	struct geo_weights pairs;
 	uint32_t left_out;                     /* vertices whose further weights the program dropped, which stay */

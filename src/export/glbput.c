@@ -21,6 +21,9 @@ struct making {
 	struct glb_edit *out;
 	struct geo_put *put;
 	uint32_t *part_of;                     /* of each stored face */
+	uint32_t *giver;                       /* of each vertex of `put`: the first of the file + 1 that is it */
+	uint32_t torn[2];                      /* vertices that are one, and have different values; torn[1] 0: none */
+	bool turned;                           /* tangents are others */
 	struct arena *a;
 };
 
@@ -216,6 +219,39 @@ static bool make_more(struct making *x, unsigned set)
 	return *more;
 }
 
+/* Whether what a vertex has once is the same in two that are one; colours as programs keep them. */
+static bool agree(const struct making *x, uint32_t a, uint32_t b)
+{
+	uint32_t i, j;
+	const struct scene_primitive *p = soup_vertex(&x->pair.now, a, &i), *q = soup_vertex(&x->pair.now, b, &j);
+	bool ok = !p->colour || !q->colour || colour_stays(x, p->colour[i], q->colour[j], 4);
+
+	for (unsigned set = 1; ok && set < GEO_UV_SETS; set++)
+		ok = !p->uv[set] || !q->uv[set] || more_uv_stays(x, p->uv[set][i], q->uv[set][j]);
+	return ok;
+}
+
+static void take_giver(struct making *x, uint32_t now, uint32_t to)
+{
+	if (!x->giver[to])
+		x->giver[to] = now + 1;
+	else if (x->giver[to] != now + 1 && !x->torn[1] && !agree(x, now, x->giver[to] - 1)) {
+		x->torn[0] = x->giver[to] - 1;
+		x->torn[1] = now;
+	}
+}
+
+static void look_at_tangent(struct making *x, const struct scene_primitive *p, uint32_t i,
+			    const struct scene_primitive *q, uint32_t j)
+{
+	struct geo_number given[3];
+
+	if (!p->tangent || !q || !q->tangent)
+		return;
+	give(given, p->tangent[i], 3);
+	x->turned |= !geo_normal_near(given, q->tangent[j]) || p->tangent[i][3] != q->tangent[j][3];
+}
+
 /* Colours and further texture coordinates that differ from those of vertex `was`; GEO_NONE: it is a new one. */
 static bool take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 {
@@ -224,6 +260,8 @@ static bool take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 	const struct scene_primitive *q = was == GEO_NONE ? NULL : soup_vertex(&x->pair.was, was, &j);
 	bool ok = true;
 
+	take_giver(x, now, to);
+	look_at_tangent(x, p, i, q, j);
 	if (p->colour && (!q || !q->colour || !colour_stays(x, p->colour[i], q->colour[j], 3))) {
 		ok = make_colours(x);
 		if (ok)
@@ -395,6 +433,7 @@ static bool make_vertices(struct making *x, uint32_t n)
 	put->nvertices = n;
 	put->position = arena_alloc(x->a, (size_t)n + 1, sizeof *put->position);
 	put->vertex_line = arena_alloc(x->a, (size_t)n + 1, sizeof *put->vertex_line);
+	x->giver = arena_alloc(x->a, (size_t)n + 1, sizeof *x->giver);
 	put->uv = (struct geo_number (*)[2])give_stream(x, x->uv, 2);
 	put->normal = (struct geo_number (*)[3])give_stream(x, x->normal, 3);
 	put->nuvs = x->uv ? x->uv->count : 0;
@@ -403,7 +442,7 @@ static bool make_vertices(struct making *x, uint32_t n)
 				       sizeof *put->normal_line);
 	for (uint32_t i = 0; put->vertex_line && i < n; i++)
 		put->vertex_line[i] = i + 1;
-	return put->position && put->vertex_line && put->uv && put->normal && put->normal_line;
+	return put->position && put->vertex_line && x->giver && put->uv && put->normal && put->normal_line;
 }
 
 /* ---- the topology it had ---- */
@@ -694,7 +733,12 @@ int glb_compare(const struct geo_scene *scene, uint32_t node, const struct glb_s
 		out->same = x.pair.same;
 		out->put.foreign_normals = x.pair.foreign;
 		rc = x.pair.same ? keep_topology(&x, e) : change_topology(&x, e);
+		out->tangents = x.turned;
 	}
+	if (!rc && x.torn[1])
+		rc = err_set(e, EINVAL, "%.60s: vertices %u and %u are one vertex of the model, and have different "
+			     "colours or texture coordinates of further sets", scene->node[node].name, x.torn[0],
+			     x.torn[1]);
 	rc = rc ? rc : glb_compare_weights(scene, &scene->node[node], was, bone, &x.pair, out, a, e);
 	buf_free(&x.bytes);
 	return rc;

@@ -21,6 +21,7 @@ struct weighing {
 	const struct pairing *pair;
 	struct glb_edit *out;
 	uint32_t *from;                        /* of each stored vertex: that of the file + 1 which gives new ones; 0 */
+	uint32_t *first;                       /* likewise: the first one that gives any */
 	struct arena *a;
 };
 
@@ -115,6 +116,25 @@ static int check_names(const struct weighing *x, const struct influences *now, u
 
 /* ---- which vertices ---- */
 
+/* Several vertices of the file can be one stored one: they have to agree. */
+static int check_agreed(struct weighing *x, uint32_t now, uint32_t stored, const struct influences *have,
+			const char *name, struct err *e)
+{
+	struct influences other;
+	uint32_t i, before = x->first[stored];
+	const struct scene_primitive *p;
+
+	if (!before) {
+		x->first[stored] = now + 1;
+		return 0;
+	}
+	p = soup_vertex(&x->pair->now, before - 1, &i);
+	get(p, i, x->bone, &other);
+	return other.n == have->n && are(have, &other, 1, 1e-5) ? 0 :
+	       err_set(e, EINVAL, "%.40s: vertices %u and %u are one vertex of the model, and have other weights", name,
+		       before - 1, now);
+}
+
 static int look_at(struct weighing *x, uint32_t now, uint32_t was, uint32_t stored, const char *name, struct err *e)
 {
 	uint32_t i, j;
@@ -127,6 +147,7 @@ static int look_at(struct weighing *x, uint32_t now, uint32_t was, uint32_t stor
 		return 0;
 	get(p, i, x->bone, &have);
 	rc = check_names(x, &have, now, name, p, i, e);
+	rc = rc || !have.n ? rc : check_agreed(x, now, stored, &have, name, e);
 	if (rc || !have.n)
 		return rc;
 	q = soup_vertex(&x->pair->was, was, &j);
@@ -160,7 +181,8 @@ static void keep_pairs(const struct weighing *x, uint32_t v, size_t *at)
 {
 	const struct geo_mesh *m = x->m;
 	struct geo_weights *out = &x->out->pairs;
-	uint32_t first = m->first_influence[v], left = m->weight_unit;
+	uint32_t first = m->first_influence[v];
+	double left = m->weight_unit;
 
 	out->whole[v] = m->weight_unit;
 	for (unsigned k = 0; k < m->ninfluences[v]; k++, ++*at) {
@@ -168,10 +190,8 @@ static void keep_pairs(const struct weighing *x, uint32_t v, size_t *at)
 
 		out->joint[*at] = m->joint[first + k];
 		if (m->weight_unit) {
-			w = rint(w * m->weight_unit);
-			if (k + 1u == m->ninfluences[v])
-				w = (double)(int32_t)left;
-			left -= (uint32_t)(int32_t)w;
+			w = k + 1u == m->ninfluences[v] ? left : w;
+			left -= w;
 		}
 		out->weight[*at] = (struct geo_number){ w, 0 };
 	}
@@ -244,7 +264,8 @@ int glb_compare_weights(const struct geo_scene *scene, const struct scene_node *
 	if (!bone || node->skin < 0 || !was->skeleton || !was->skeleton->n)
 		return 0;
 	x.from = arena_alloc(a, (size_t)was->plain->nvertices + 1, sizeof *x.from);
-	rc = x.from ? look_at_all(&x, node->name, e) : err_nomem(e);
+	x.first = arena_alloc(a, (size_t)was->plain->nvertices + 1, sizeof *x.first);
+	rc = x.from && x.first ? look_at_all(&x, node->name, e) : err_nomem(e);
 	if (rc || !out->weights)
 		return rc;
 	return was->plain->skinned && was->plain->ninfluences ? make_pairs(&x, e) : refuse(&x, node->name, e);

@@ -266,6 +266,10 @@ static void say_left_out(struct putting *x, uint32_t i, const struct glb_edit *e
 {
 	char text[200];
 
+	if (edit->tangents && !glb_is_foreign(&x->scene)) {
+		snprintf(text, sizeof text, "mesh %u: tangents are not taken from a GLB", i);
+		edit_say(x->ed, text);
+	}
 	if (!edit->left_out)
 		return;
 	snprintf(text, sizeof text, "mesh %u: %u vertices came back with four weights only; they keep all they have", i,
