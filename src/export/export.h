@@ -102,6 +102,7 @@ struct glb_edit {
 	bool mesh, weights;                    /* whether `put`, and `pairs`, say something new */
 	bool same;                             /* the topology */
 	bool tangents;                         /* they are others, which nothing takes */
+	bool colours_lost;                     /* the program mixed them up: they are not taken */
 	struct geo_put put;
 	struct geo_weights pairs;
 	uint32_t left_out;                     /* vertices whose further weights the program dropped, which stay */

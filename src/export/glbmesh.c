@@ -48,7 +48,9 @@ static int named(const struct reading *x, const char *key, int rc, struct err *e
 	return err_set(e, EINVAL, "%s: %s: %s", x->where, key, why);
 }
 
-static int get_floats(struct reading *x, const char *key, unsigned comps, float **out, struct err *e)
+typedef int read_fn(struct glb_file *, uint32_t, unsigned, struct glb_accessor *, float **, struct err *);
+
+static int get_some(struct reading *x, const char *key, unsigned comps, read_fn *read, float **out, struct err *e)
 {
 	struct glb_accessor about;
 	int32_t number;
@@ -57,8 +59,13 @@ static int get_floats(struct reading *x, const char *key, unsigned comps, float 
 	*out = NULL;
 	if (rc || number < 0)
 		return rc;
-	rc = named(x, key, glb_read_floats(x->g, (uint32_t)number, comps, &about, out, e), e);
+	rc = named(x, key, read(x->g, (uint32_t)number, comps, &about, out, e), e);
 	return rc ? rc : check_count(x, key, &about, e);
+}
+
+static int get_floats(struct reading *x, const char *key, unsigned comps, float **out, struct err *e)
+{
+	return get_some(x, key, comps, glb_read_floats, out, e);
 }
 
 static int get_positions(struct reading *x, struct err *e)
@@ -255,9 +262,9 @@ static int read_primitive(struct reading *x, const cJSON *o, struct err *e)
 	float *v = NULL;
 	int rc = get_positions(x, e);
 
-	rc = rc ? rc : get_floats(x, "NORMAL", 3, &v, e);
+	rc = rc ? rc : get_some(x, "NORMAL", 3, glb_read_directions, &v, e);
 	x->p->normal = (float (*)[3])v;
-	rc = rc ? rc : get_floats(x, "TANGENT", 4, &v, e);
+	rc = rc ? rc : get_some(x, "TANGENT", 4, glb_read_directions, &v, e);
 	x->p->tangent = (float (*)[4])v;
 	rc = rc ? rc : get_uvs(x, e);
 	rc = rc ? rc : get_colours(x, e);

@@ -216,6 +216,8 @@ static int take_item(const struct glb_accessor *about, const uint8_t *p, uint64_
 	for (unsigned k = 0; k < about->comps; k++, p += size_of(about->type)) {
 		double v = number_at(p, about->type, about->normalized && !integers);
 
+		if (!isfinite(v) && about->lax)
+			v = 0;
 		if (!isfinite(v))
 			return err_set(e, EINVAL, "accessor %u: number %u of item %" PRIu64 " is not finite",
 				       about->number, k, i);
@@ -304,6 +306,15 @@ int glb_read_floats(struct glb_file *g, uint32_t number, unsigned comps, struct 
 {
 	int rc = glb_accessor_get(g, number, about, e);
 
+	return rc ? rc : read_accessor(g, about, comps, out, NULL, e);
+}
+
+int glb_read_directions(struct glb_file *g, uint32_t number, unsigned comps, struct glb_accessor *about, float **out,
+			struct err *e)
+{
+	int rc = glb_accessor_get(g, number, about, e);
+
+	about->lax = true;
 	return rc ? rc : read_accessor(g, about, comps, out, NULL, e);
 }
 

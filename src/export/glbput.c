@@ -9,6 +9,9 @@
 #include "glbput.h"
 #include "match.h"
 
+/* What the corners of a vertex that has one normal say of it. */
+enum renewed { SAME_NORMAL, NEW_NORMAL, NO_NORMAL };
+
 struct making {
 	const struct geo_scene *scene;
 	const struct scene_node *node;
@@ -21,9 +24,11 @@ struct making {
 	struct glb_edit *out;
 	struct geo_put *put;
 	uint32_t *part_of;                     /* of each stored face */
+	uint8_t *renewed;                      /* of each stored vertex: enum renewed; NULL */
 	uint32_t *giver;                       /* of each vertex of `put`: the first of the file + 1 that is it */
 	uint32_t torn[2];                      /* vertices that are one, and have different values; torn[1] 0: none */
 	bool turned;                           /* tangents are others */
+	bool mixed_up;                         /* colours are: see find_mixed_up() */
 	struct arena *a;
 };
 
@@ -147,7 +152,38 @@ static struct geo_number *give_stream(const struct making *x, const struct geo_s
 
 /* ---- values that stay ---- */
 
-static bool normal_stays(const struct making *x, uint32_t now, uint32_t was)
+/* The square of a triangle's area, 4 times, in the numbers that programs reckon with. */
+static float face_normal(const struct soup *s, uint32_t face, float out[3])
+{
+	float a[3], b[3];
+
+	for (unsigned k = 0; k < 3; k++) {
+		a[k] = s->position[s->face[face][1]][k] - s->position[s->face[face][0]][k];
+		b[k] = s->position[s->face[face][2]][k] - s->position[s->face[face][0]][k];
+	}
+	for (unsigned k = 0; k < 3; k++)
+		out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+	return out[0] * out[0] + out[1] * out[1] + out[2] * out[2];
+}
+
+/* Blender knows no normals of triangles without area, and writes one straight up for a vertex whose triangles cancel
+ * each other. */
+static bool tells_normal(const struct making *x, uint32_t face, const float *n)
+{
+	bool up = n[0] == 0 && n[1] == 1 && n[2] == 0;
+	struct geo_number given[3];
+	float v[3];
+
+	if (face == GEO_NONE)
+		return true;
+	if (!(face_normal(&x->pair.now, face, v) > 0))
+		return false;
+	give(given, v, 3);
+	return !up || geo_normal_near(given, n);
+}
+
+/* face: of the file, that the vertex is a corner of; GEO_NONE. */
+static bool normal_stays(const struct making *x, uint32_t now, uint32_t was, uint32_t face)
 {
 	const float *a = x->pair.now.normal[now], *b = x->pair.was.normal[was];
 	struct geo_number given[3];
@@ -155,8 +191,11 @@ static bool normal_stays(const struct making *x, uint32_t now, uint32_t was)
 
 	if (!soup_vertex(&x->pair.now, now, &i)->normal || !memcmp(a, b, 3 * sizeof *a))
 		return true;
+	/* Of no direction, as programs write it that had to make it and could not. */
+	if (a[0] == 0 && a[1] == 0 && a[2] == 0)
+		return true;
 	give(given, a, 3);
-	return x->pair.foreign && geo_normal_near(given, b);
+	return x->pair.foreign && (geo_normal_near(given, b) || !tells_normal(x, face, a));
 }
 
 /* The 8 bits that a program keeps of a colour, lighter ones finer. */
@@ -207,6 +246,43 @@ static bool make_colours(struct making *x)
 	return x->put->colour;
 }
 
+/* The colour that a vertex of `was` has; NULL. */
+static const float *shown_colour(const struct making *x, uint32_t was)
+{
+	uint32_t i;
+	const struct scene_primitive *p = soup_vertex(&x->pair.was, was, &i);
+
+	return p->colour ? p->colour[i] : NULL;
+}
+
+/* Blender 3.4 gives vertex number N of a mesh the colour that the mesh's corner number N has. Such colours cannot be
+ * taken, and where that explains them nobody has edited any. */
+static bool find_mixed_up(struct making *x)
+{
+	const struct pairing *p = &x->pair;
+	uint32_t *rank = arena_alloc(x->a, (size_t)p->was.nvertices + 1, sizeof *rank), n = 0, right = 0, mixed = 0;
+
+	for (uint32_t f = 0; rank && f < p->was.nfaces; f++)
+		for (unsigned c = 0; c < 3; c++)
+			rank[p->was.face[f][c]] = 1;
+	/* It imports the vertices that faces use. */
+	for (uint32_t v = 0; rank && v < p->was.nvertices; v++)
+		rank[v] = rank[v] ? n++ : GEO_NONE;
+	for (uint32_t i = 0; rank && p->foreign && i < p->now.nvertices; i++) {
+		uint32_t local, v = p->vertex_of[i], at = v == GEO_NONE ? GEO_NONE : rank[v];
+		const struct scene_primitive *q = soup_vertex(&p->now, i, &local);
+		const float *own = at == GEO_NONE ? NULL : shown_colour(x, v), *other;
+
+		if (!own || !q->colour)
+			continue;
+		other = shown_colour(x, p->was.face[at / 3][at % 3]);
+		right += colour_stays(x, q->colour[local], own, 3);
+		mixed += other && colour_stays(x, q->colour[local], other, 3);
+	}
+	x->mixed_up = mixed > right;
+	return rank;
+}
+
 static bool make_more(struct making *x, unsigned set)
 {
 	struct geo_number (**more)[2] = &x->put->more_uv[set - 1];
@@ -224,7 +300,7 @@ static bool agree(const struct making *x, uint32_t a, uint32_t b)
 {
 	uint32_t i, j;
 	const struct scene_primitive *p = soup_vertex(&x->pair.now, a, &i), *q = soup_vertex(&x->pair.now, b, &j);
-	bool ok = !p->colour || !q->colour || colour_stays(x, p->colour[i], q->colour[j], 4);
+	bool ok = x->mixed_up || !p->colour || !q->colour || colour_stays(x, p->colour[i], q->colour[j], 4);
 
 	for (unsigned set = 1; ok && set < GEO_UV_SETS; set++)
 		ok = !p->uv[set] || !q->uv[set] || more_uv_stays(x, p->uv[set][i], q->uv[set][j]);
@@ -262,13 +338,13 @@ static bool take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 
 	take_giver(x, now, to);
 	look_at_tangent(x, p, i, q, j);
-	if (p->colour && (!q || !q->colour || !colour_stays(x, p->colour[i], q->colour[j], 3))) {
+	if (p->colour && !(x->mixed_up && q) && (!q || !q->colour || !colour_stays(x, p->colour[i], q->colour[j], 3))) {
 		ok = make_colours(x);
 		if (ok)
 			give(x->put->colour[to], p->colour[i], 3);
 		x->out->mesh = true;
 	}
-	if (ok && p->alpha && (!q || (q->alpha && !colour_stays(x, p->colour[i] + 3, q->colour[j] + 3, 1) &&
+	if (ok && p->alpha && !(x->mixed_up && q) && (!q || (q->alpha && !colour_stays(x, p->colour[i] + 3, q->colour[j] + 3, 1) &&
 				     lround(255.0 * (double)p->colour[i][3]) != lround(255.0 * (double)q->colour[j][3])))) {
 		ok = make_alpha(x);
 		if (ok)
@@ -295,15 +371,22 @@ static void take_place(struct making *x, uint32_t now, uint32_t was, uint32_t to
 }
 
 /* Number of a corner's value: the stored one, or a new one. */
-static uint32_t take_value(struct making *x, uint32_t now, uint32_t was, const struct geo_stream *s, uint32_t stored)
+static uint32_t take_value(struct making *x, uint32_t now, uint32_t was, uint32_t face, const struct geo_stream *s,
+			   uint32_t stored)
 {
 	bool uv = s == x->uv;
 	uint32_t i, value;
 	const struct scene_primitive *p = soup_vertex(&x->pair.now, now, &i);
+	bool known = !uv && x->renewed && was != GEO_NONE;
+	unsigned renewed = known ? x->renewed[pair_stored(&x->pair, was)] : SAME_NORMAL;
 
-	if (was != GEO_NONE && (uv ? pair_uv_stays(&x->pair, now, was) : normal_stays(x, now, was)))
+	if (renewed == NO_NORMAL)
 		return stored;
-	if (uv ? !p->uv[0] : !p->normal)
+	if (renewed && !tells_normal(x, face, x->pair.now.normal[now]))
+		return GEO_NONE;
+	if (!renewed && was != GEO_NONE && (uv ? pair_uv_stays(&x->pair, now, was) : normal_stays(x, now, was, face)))
+		return stored;
+	if (uv ? !p->uv[0] : !p->normal || !memcmp(x->pair.now.normal[now], (const float[3]){ 0 }, 12))
 		return GEO_NONE;
 	x->out->mesh = true;
 	value = (s ? s->count : 0) + now;
@@ -453,14 +536,42 @@ static unsigned face_corner(unsigned c, bool second)
 	return second && c ? c + 1 : c;
 }
 
-static bool take_corner(struct making *x, uint32_t now, uint32_t was, struct geo_corner *to)
+static bool take_corner(struct making *x, uint32_t now, uint32_t was, uint32_t face, struct geo_corner *to)
 {
 	take_place(x, now, was, to->v);
 	if (x->uv)
-		to->uv = take_value(x, now, was, x->uv, to->uv);
+		to->uv = take_value(x, now, was, face, x->uv, to->uv);
 	if (x->normal)
-		to->normal = take_value(x, now, was, x->normal, to->normal);
+		to->normal = take_value(x, now, was, face, x->normal, to->normal);
 	return take_more(x, now, was, to->v);
+}
+
+/* Where a vertex has one normal, what its corners say is put together. All of that has to come from the file: what
+ * comes out would be another one each time if stored normals had a part in it. */
+static bool find_renewed(struct making *x)
+{
+	const struct pairing *p = &x->pair;
+	uint8_t *renewed;
+	float n[3];
+
+	if (!x->normal || x->was->plain->quad || !p->foreign)
+		return true;
+	renewed = arena_alloc(x->a, (size_t)x->was->plain->nvertices + 1, 1);
+	for (uint32_t g = 0; renewed && g < p->was.nfaces; g++) {
+		uint32_t f = p->pair_of[g];
+
+		for (unsigned c = 0; c < 3 && f != GEO_NONE; c++) {
+			uint8_t *to = &renewed[pair_stored(p, p->was.face[g][c])];
+
+			/* So large that nothing can be said around it. */
+			if (!isfinite(face_normal(&p->now, f, n)))
+				*to = NO_NORMAL;
+			else if (!*to)
+				*to = !normal_stays(x, p->now.face[f][(c + 3 - p->turn[f]) % 3], p->was.face[g][c], f);
+		}
+	}
+	x->renewed = renewed;
+	return renewed;
 }
 
 static bool take_faces(struct making *x)
@@ -474,7 +585,7 @@ static bool take_faces(struct making *x)
 		uint32_t now = p->pair_of[g];
 
 		for (unsigned c = 0; c < 3 && now != GEO_NONE && ok; c++)
-			ok = take_corner(x, p->now.face[now][(c + 3 - p->turn[now]) % 3], p->was.face[g][c],
+			ok = take_corner(x, p->now.face[now][(c + 3 - p->turn[now]) % 3], p->was.face[g][c], now,
 					 &corners_of(x, f)[face_corner(c, second)]);
 		if (!second)
 			take_material(x, f, now, x->part_of[f]);
@@ -515,7 +626,7 @@ static int keep_topology(struct making *x, struct err *e)
 		for (unsigned c = 0; c < (m->quad ? 4u : 3u); c++)
 			corners_of(x, f)[c] = stored_corner(x, f, c);
 	}
-	return take_faces(x) && take_lone(x) ? 0 : err_nomem(e);
+	return find_renewed(x) && take_faces(x) && take_lone(x) ? 0 : err_nomem(e);
 }
 
 /* ---- another topology ---- */
@@ -531,7 +642,7 @@ static void find_twins(struct making *x)
 		for (uint32_t k = 0; s && p->vertex_of[i] == GEO_NONE && k < s->count && k < 64; k++) {
 			uint32_t was = p->near.item[s->first + k];
 
-			if (pair_uv_stays(p, i, was) && normal_stays(x, i, was))
+			if (pair_uv_stays(p, i, was) && normal_stays(x, i, was, GEO_NONE))
 				p->vertex_of[i] = was;
 		}
 	}
@@ -593,15 +704,16 @@ static uint32_t traced_value(const struct making *x, uint32_t was, const struct 
 	return value < plain->count ? value : GEO_NONE;
 }
 
-static struct geo_corner new_corner(struct making *x, uint32_t now, const uint32_t *number)
+static struct geo_corner new_corner(struct making *x, uint32_t face, unsigned corner, const uint32_t *number)
 {
-	uint32_t was = x->pair.vertex_of[now];
+	uint32_t now = x->pair.now.face[face][corner], was = x->pair.vertex_of[now];
 	struct geo_corner c = { number[now], GEO_NONE, GEO_NONE };
 
 	if (x->uv)
-		c.uv = take_value(x, now, was, x->uv, traced_value(x, was, x->full_uv, x->uv));
+		c.uv = take_value(x, now, was, face, x->uv, traced_value(x, was, x->full_uv, x->uv));
 	if (x->normal)
-		c.normal = take_value(x, now, was, x->normal, traced_value(x, was, x->full_normal, x->normal));
+		c.normal = take_value(x, now, was, face, x->normal,
+				      traced_value(x, was, x->full_normal, x->normal));
 	return c;
 }
 
@@ -638,13 +750,13 @@ static void new_faces(struct making *x, const uint32_t *number)
 		if (g != GEO_NONE)
 			part = x->part_of[p->trace[prim].face[g - p->was.first_face[prim]]];
 		for (unsigned c = 0; c < 3; c++)
-			to[c] = new_corner(x, p->now.face[f][c], number);
+			to[c] = new_corner(x, f, c, number);
 		if (put->quad)
 			to[3] = (struct geo_corner){ GEO_NONE, GEO_NONE, GEO_NONE };
 		put->group[n] = part;
 		take_material(x, n, f, part);
 		if (put->quad && f + 1 < p->now.nfaces && is_quad(x, f, number))
-			to[3] = new_corner(x, p->now.face[++f][2], number);
+			to[3] = new_corner(x, ++f, 2, number);
 		n++;
 	}
 	put->nfaces = n;
@@ -732,8 +844,12 @@ int glb_compare(const struct geo_scene *scene, uint32_t node, const struct glb_s
 	if (!rc) {
 		out->same = x.pair.same;
 		out->put.foreign_normals = x.pair.foreign;
+		rc = find_mixed_up(&x) ? 0 : err_nomem(e);
+	}
+	if (!rc) {
 		rc = x.pair.same ? keep_topology(&x, e) : change_topology(&x, e);
 		out->tangents = x.turned;
+		out->colours_lost = x.mixed_up;
 	}
 	if (!rc && x.torn[1])
 		rc = err_set(e, EINVAL, "%.60s: vertices %u and %u are one vertex of the model, and have different "

@@ -37,11 +37,14 @@ int glb_get_list(struct glb_file *g, const cJSON *o, const char *key, struct glb
 int8_t glb_get_visible(const cJSON *o);
 
 /* glbnumbers.c: the numbers of an accessor. */
-struct glb_accessor { uint32_t number; uint64_t count; unsigned comps, type; bool normalized; };
+struct glb_accessor { uint32_t number; uint64_t count; unsigned comps, type; bool normalized, lax; };
 int glb_accessor_get(struct glb_file *g, uint32_t number, struct glb_accessor *out, struct err *e);
 /* comps numbers for each of its items; EINVAL unless it has so many, or one that is not finite. */
 int glb_read_floats(struct glb_file *g, uint32_t number, unsigned comps, struct glb_accessor *about, float **out,
 		    struct err *e);
+/* The same, but numbers that are not finite are 0: programs make such normals of faces without area. */
+int glb_read_directions(struct glb_file *g, uint32_t number, unsigned comps, struct glb_accessor *about, float **out,
+			struct err *e);
 /* Integers, not normalized. */
 int glb_read_integers(struct glb_file *g, uint32_t number, unsigned comps, struct glb_accessor *about, uint32_t **out,
 		      struct err *e);

@@ -262,12 +262,17 @@ static int put(struct putting *x, uint32_t i, const struct glb_edit *edit, bool 
 	return rc;
 }
 
-static void say_left_out(struct putting *x, uint32_t i, const struct glb_edit *edit)
+static void say_lost(struct putting *x, uint32_t i, const struct glb_edit *edit)
 {
 	char text[200];
 
 	if (edit->tangents && !glb_is_foreign(&x->scene)) {
 		snprintf(text, sizeof text, "mesh %u: tangents are not taken from a GLB", i);
+		edit_say(x->ed, text);
+	}
+	if (edit->colours_lost) {
+		snprintf(text, sizeof text, "mesh %u: colours stand at the wrong vertices, as Blender 3.4 writes them; "
+			 "they are not taken", i);
 		edit_say(x->ed, text);
 	}
 	if (!edit->left_out)
@@ -293,7 +298,7 @@ static int put_mesh(struct putting *x, uint32_t i, struct err *e)
 	if (!rc && edit.weights)
 		rc = put(x, i, &edit, true, e);
 	if (!rc)
-		say_left_out(x, i, &edit);
+		say_lost(x, i, &edit);
 	arena_free(&a);
 	return rc;
 }
