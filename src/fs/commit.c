@@ -113,6 +113,8 @@ static int check(struct save *s, struct err *e)
 
 	edit_reopen(s->ed);
 	rc = owner ? check_object(s, owner, e) : err_set(e, EIO, "the companion is gone");
+	for (unsigned i = 0; !rc && (owner = edit_touched(s->ed, i)); i++)
+		rc = check_object(s, owner, e);
 	return rc ? rc : check_repeat(s, e);
 }
 

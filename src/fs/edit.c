@@ -272,7 +272,29 @@ void edit_end(struct edit *ed)
 		free(f);
 	}
 	buf_free(&ed->lines);
+	buf_free(&ed->touched);
 	free(ed);
+}
+
+int edit_touch(struct edit *ed, struct unit *u, struct err *e)
+{
+	struct unit *have;
+
+	for (unsigned i = 0; (have = edit_touched(ed, i)); i++)
+		if (have == u)
+			return 0;
+	buf_add(&ed->touched, &u, sizeof u);
+	return ed->touched.bad ? err_nomem(e) : 0;
+}
+
+struct unit *edit_touched(const struct edit *ed, unsigned i)
+{
+	struct unit *u;
+
+	if (i >= ed->touched.len / sizeof u)
+		return NULL;
+	memcpy(&u, ed->touched.p + i * sizeof u, sizeof u);
+	return u;
 }
 
 void edit_say(struct edit *ed, const char *text)

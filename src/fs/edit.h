@@ -18,6 +18,10 @@ void edit_reopen(struct edit *ed);
 /* The object behind a unit, or with its entries, when that is a container; borrowed until edit_reopen(). The entry is
  * detected again: EINVAL when it is no longer what the unit is. */
 int edit_object(struct edit *ed, struct unit *u, struct object **out, struct err *e);
+/* A unit beside the text's own that was written to: it is checked too. ENOMEM. */
+int edit_touch(struct edit *ed, struct unit *u, struct err *e);
+/* The i-th of them; NULL: there are no more. */
+struct unit *edit_touched(const struct edit *ed, unsigned i);
 /* The bytes of an entry of a container that has become `size` bytes long as far as the container can say that; its
  * source may be longer. Borrowed until edit_reopen(). */
 int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size, struct source **out, struct err *e);

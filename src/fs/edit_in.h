@@ -56,6 +56,7 @@ struct edit {
 	struct level *levels;
 	struct source *lent;                   /* of edit_resize_kid() */
 	struct buf lines;
+	struct buf touched;                    /* struct unit * each */
 };
 
 int run_open(struct run *r, struct source *base, struct err *e);

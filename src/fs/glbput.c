@@ -5,21 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "apply_glb.h"
-#include "export.h"
-
-struct putting {
-	struct edit *ed;
-	struct tree *t;
-	struct unit *u;
-	struct geo_scene scene;
-	struct geo_skeleton skeleton;          /* as it is shown */
-	int32_t **bone;                        /* of each skin: of each joint its number in the skeleton, or -1 */
-	const char **name;                     /* of each mesh's node, as it is shown; NULL: there is none */
-	uint32_t nmeshes;
-	uint32_t *node;                        /* of each mesh: that of the scene + 1; 0: it is missing */
-	struct arena *a;
-};
+#include "glbput.h"
 
 static int get_object(struct putting *x, struct object **out, struct err *e)
 {
@@ -225,6 +211,30 @@ static int get_shown(struct putting *x, struct object *o, uint32_t i, struct sho
 	return rc;
 }
 
+/* Materials that meshes are shown with, each once. */
+static int keep_materials(struct putting *x, const struct shown *s, struct err *e)
+{
+	for (unsigned k = 0; k < s->full.nparts; k++) {
+		const struct geo_material *m = &s->materials[k];
+		struct glb_material_name *to = x->material;
+
+		if (!m->name || m->image < 0)
+			continue;
+		while (to && strcmp(to->name, m->name))
+			to = to->next;
+		if (to)
+			continue;
+		to = arena_alloc(x->a, 1, sizeof *to);
+		if (!to)
+			return err_nomem(e);
+		*to = (struct glb_material_name){ x->material, arena_printf(x->a, "%s", m->name), m->image };
+		if (!to->name)
+			return err_nomem(e);
+		x->material = to;
+	}
+	return 0;
+}
+
 static int compare(struct putting *x, uint32_t i, struct glb_edit *out, struct arena *a, struct err *e)
 {
 	int32_t skin = x->scene.node[x->node[i] - 1].skin;
@@ -233,6 +243,7 @@ static int compare(struct putting *x, uint32_t i, struct glb_edit *out, struct a
 	int rc = get_object(x, &o, e);
 
 	rc = rc ? rc : get_shown(x, o, i, &s, a, e);
+	rc = rc ? rc : keep_materials(x, &s, e);
 	return rc ? rc : glb_compare(&x->scene, x->node[i] - 1, &s.was, skin < 0 ? NULL : x->bone[skin], out, a, e);
 }
 
@@ -262,24 +273,29 @@ static int put(struct putting *x, uint32_t i, const struct glb_edit *edit, bool 
 	return rc;
 }
 
-static void say_lost(struct putting *x, uint32_t i, const struct glb_edit *edit)
+static void count_lost(struct putting *x, const struct glb_edit *edit)
+{
+	x->left_out += edit->left_out;
+	x->no_colours += edit->colours_lost;
+	x->no_tangents += edit->tangents && !glb_is_foreign(&x->scene);
+}
+
+static void say(struct putting *x, uint32_t n, const char *fmt)
 {
 	char text[200];
 
-	if (edit->tangents && !glb_is_foreign(&x->scene)) {
-		snprintf(text, sizeof text, "mesh %u: tangents are not taken from a GLB", i);
-		edit_say(x->ed, text);
-	}
-	if (edit->colours_lost) {
-		snprintf(text, sizeof text, "mesh %u: colours stand at the wrong vertices, as Blender 3.4 writes them; "
-			 "they are not taken", i);
-		edit_say(x->ed, text);
-	}
-	if (!edit->left_out)
+	if (!n)
 		return;
-	snprintf(text, sizeof text, "mesh %u: %u vertices came back with four weights only; they keep all they have", i,
-		 edit->left_out);
+	snprintf(text, sizeof text, "%u %s", n, fmt);
 	edit_say(x->ed, text);
+}
+
+static void say_all_lost(struct putting *x)
+{
+	say(x, x->no_tangents, "meshes have other tangents, which are not taken");
+	say(x, x->no_colours, "meshes have their colours at the wrong vertices, as Blender 3.4 writes them; they are "
+	    "not taken");
+	say(x, x->left_out, "vertices came back with four weights only; they keep all they have");
 }
 
 /* Weights go to vertices that may not be there before the mesh is. */
@@ -298,7 +314,7 @@ static int put_mesh(struct putting *x, uint32_t i, struct err *e)
 	if (!rc && edit.weights)
 		rc = put(x, i, &edit, true, e);
 	if (!rc)
-		say_lost(x, i, &edit);
+		count_lost(x, &edit);
 	arena_free(&a);
 	return rc;
 }
@@ -319,7 +335,8 @@ static int put_all(struct putting *x, struct err *e)
 	for (uint32_t i = 0; i < x->nmeshes && !rc; i++)
 		if (x->node[i])
 			rc = put_mesh(x, i, e);
-	return rc;
+	say_all_lost(x);
+	return rc ? rc : glb_put_pictures(x, e);
 }
 
 int apply_glb(struct edit *ed, struct unit *u, struct store *text, struct err *e)

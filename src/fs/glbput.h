@@ -1,0 +1,28 @@
+/* What the files that take a model.glb share. */
+#ifndef MODELFS_FS_GLBPUT_H
+#define MODELFS_FS_GLBPUT_H
+
+#include "apply_glb.h"
+#include "export.h"
+
+struct glb_material_name { struct glb_material_name *next; const char *name; int32_t image; };
+
+struct putting {
+	struct edit *ed;
+	struct tree *t;
+	struct unit *u;
+	struct geo_scene scene;
+	struct geo_skeleton skeleton;          /* as it is shown */
+	int32_t **bone;                        /* of each skin: of each joint its number in the skeleton, or -1 */
+	const char **name;                     /* of each mesh's node, as it is shown; NULL: there is none */
+	uint32_t nmeshes;
+	uint32_t *node;                        /* of each mesh: that of the scene + 1; 0: it is missing */
+	struct glb_material_name *material;    /* those that have a picture */
+	uint32_t left_out, no_colours, no_tangents;    /* for the log */
+	struct arena *a;
+};
+
+/* glbpictures.c: pictures of the materials that are others than those shown. */
+int glb_put_pictures(struct putting *x, struct err *e);
+
+#endif
