@@ -111,6 +111,10 @@ struct glb_edit {
  * it has none of that name. EINVAL says what cannot be. */
 int glb_compare(const struct geo_scene *scene, uint32_t node, const struct glb_shown *was, const int32_t *bone,
 		struct glb_edit *out, struct arena *a, struct err *e);
+/* Bones of the scene against those that are shown, settled. node[i]: that of joint i + 1; 0: it is missing, and stays.
+ * `now` gets all joints with what they should be, change[i] what of that is new. Other parents are EINVAL. */
+int glb_compare_bones(const struct geo_scene *scene, const struct geo_skeleton *was, const uint32_t *node,
+		      struct geo_skeleton *now, uint8_t *change, struct arena *a, struct err *e);
 /* Lines of `put` and `pairs` are no lines of a text: what an error says of them becomes vertices and faces of a mesh
  * called so. */
 void glb_say_where(const struct glb_edit *edit, const char *name, struct err *e);

@@ -404,7 +404,7 @@ static int verify(struct object *o, struct err *e)
 
 static const struct model_ops ops = {
 	.open = open_skeleton, .count = count, .locate = locate, .doc = doc, .verify = verify,
-	.doc_put = ahi_doc_put, .check = ahi_check, .skeleton = ahi_skeleton,
+	.doc_put = ahi_doc_put, .check = ahi_check, .skeleton = ahi_skeleton, .skeleton_put = ahi_skeleton_put,
 };
 
 const struct format fmt_ahi = {

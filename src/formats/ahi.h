@@ -29,6 +29,7 @@ struct ahi_skeleton {
 int ahi_doc_put(struct object *o, unsigned kind, uint32_t index, const struct ynode *root, struct doc_change *change,
 		unsigned n, struct err *e);
 int ahi_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e);
+int ahi_skeleton_put(struct object *o, const struct geo_skeleton *now, const uint8_t *change, struct err *e);
 int ahi_check(struct object *o, struct err *e);
 
 #endif

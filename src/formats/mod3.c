@@ -259,7 +259,7 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 
 static const struct model_ops model = {
 	.open = mod3_open, .count = count, .locate = locate, .doc = mod3_doc, .skinned = skinned, .mesh = mesh,
-	.mesh_full = mod3_mesh_full, .skeleton = mod3_skeleton,
+	.mesh_full = mod3_mesh_full, .skeleton = mod3_skeleton, .skeleton_put = mod3_skeleton_put,
 	.material = mod3_material, .has = has, .image_link = mod3_image_link, .verify = mod3_verify,
 	.doc_put = mod3_doc_put, .mesh_put = mod3_mesh_put, .weights_put = mod3_weights_put, .check = mod3_check,
 };

@@ -229,5 +229,6 @@ int mod3_block_type_put(struct object *o, uint32_t mesh, const struct ynode *val
 /* skeleton.yaml: takes those of the n changes that are position, local_matrix or parent of a bone: CHANGE_TEXT of depth
  * 1, item[0] is the bone. */
 int mod3_bones_put(struct object *o, struct doc_change *change, unsigned n, struct err *e);
+int mod3_skeleton_put(struct object *o, const struct geo_skeleton *now, const uint8_t *change, struct err *e);
 
 #endif

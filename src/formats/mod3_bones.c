@@ -362,7 +362,7 @@ static int read_table(struct edit *x, unsigned section, const uint8_t **was, uin
 	return 0;
 }
 
-static int put_bones(struct edit *x, struct doc_change *change, unsigned n, struct err *e)
+static int prepare(struct edit *x, struct err *e)
 {
 	int rc = read_table(x, MOD3_BONES, &x->bones, &x->bone, e);
 
@@ -375,6 +375,13 @@ static int put_bones(struct edit *x, struct doc_change *change, unsigned n, stru
 	x->path = arena_alloc(&x->a, x->n, sizeof *x->path);
 	if (!rc && (!x->wanted || !x->state || !x->was || !x->now || !x->path))
 		rc = err_nomem(e);
+	return rc;
+}
+
+static int put_bones(struct edit *x, struct doc_change *change, unsigned n, struct err *e)
+{
+	int rc = prepare(x, e);
+
 	rc = rc ? rc : take_changes(x, change, n, e);
 	rc = rc ? rc : follow(x, e);
 	return rc ? rc : write_bones(x, e);
@@ -385,6 +392,60 @@ int mod3_bones_put(struct object *o, struct doc_change *change, unsigned n, stru
 	const struct mod3 *m = o->priv;
 	struct edit x = { .o = o, .m = m, .n = m->table[MOD3_BONES].n };
 	int rc = x.n ? put_bones(&x, change, n, e) : 0;
+
+	arena_free(&x.a);
+	return rc;
+}
+
+/* ---- places at rest ---- */
+
+/* Rows for row vectors lie as columns for column vectors do. */
+static void turn_and_scale(const struct geo_joint *j, uint8_t *raw)
+{
+	double x = j->turn[0], y = j->turn[1], z = j->turn[2], w = j->turn[3];
+	const double m[9] = {
+		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
+		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
+		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
+	};
+
+	for (unsigned k = 0; k < 9; k++)
+		put_le32(raw + k / 3 * 16 + k % 3 * 4, f32_bits((float)(m[k] * j->scale[k / 3])));
+}
+
+/* Numbers that the bone is shown with leave what is stored: a 0 in the place of what is not finite. */
+static void move(struct edit *x, uint32_t i, const float to[3])
+{
+	uint8_t *p = x->bone + (size_t)i * MOD3_BONE_SIZE + B_POSITION;
+	uint8_t *l = x->local + (size_t)i * MOD3_MATRIX_SIZE + L_TRANSLATION;
+
+	for (unsigned k = 0; k < 3; k++, p += 4, l += 4) {
+		if (geo_shown(le_f32(l)) == to[k])
+			continue;
+		put_le32(l, f32_bits(to[k]));
+		put_le32(p, f32_bits(to[k]));
+	}
+}
+
+static int put_rest(struct edit *x, const struct geo_skeleton *now, const uint8_t *change, struct err *e)
+{
+	int rc = prepare(x, e);
+
+	for (uint32_t i = 0; i < x->n && i < now->n && !rc; i++) {
+		if (change[i] & (GEO_TURNED | GEO_SCALED))
+			turn_and_scale(&now->joint[i], x->local + (size_t)i * MOD3_MATRIX_SIZE);
+		if (change[i] & GEO_MOVED)
+			move(x, i, now->joint[i].move);
+	}
+	rc = rc ? rc : follow(x, e);
+	return rc ? rc : write_bones(x, e);
+}
+
+int mod3_skeleton_put(struct object *o, const struct geo_skeleton *now, const uint8_t *change, struct err *e)
+{
+	const struct mod3 *m = o->priv;
+	struct edit x = { .o = o, .m = m, .n = m->table[MOD3_BONES].n };
+	int rc = x.n ? put_rest(&x, now, change, e) : 0;
 
 	arena_free(&x.a);
 	return rc;

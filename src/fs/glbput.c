@@ -52,11 +52,11 @@ static int32_t find_bone(const struct geo_skeleton *s, const char *name)
 static int match_skin(struct putting *x, uint32_t i, struct err *e)
 {
 	const struct scene_skin *skin = &x->scene.skin[i];
-	uint32_t *node = arena_alloc(x->a, (size_t)x->skeleton.n + 1, sizeof *node);
+	uint32_t *node = x->bone_node;
 	int32_t *bone = arena_alloc(x->a, (size_t)skin->njoints + 1, sizeof *bone);
 
 	x->bone[i] = bone;
-	if (!node || !bone)
+	if (!bone)
 		return err_nomem(e);
 	for (uint32_t k = 0; k < skin->njoints; k++) {
 		const char *name = x->scene.node[skin->joint[k]].name;
@@ -64,11 +64,11 @@ static int match_skin(struct putting *x, uint32_t i, struct err *e)
 		bone[k] = find_bone(&x->skeleton, name);
 		if (bone[k] < 0)
 			continue;
-		if (node[bone[k]])
+		/* Skins can share bones. */
+		if (node[bone[k]] && node[bone[k]] != skin->joint[k] + 1)
 			return err_set(e, EINVAL, "bone %.60s is there twice, as \"%.60s\" and as \"%.60s\"",
-				       x->skeleton.joint[bone[k]].name,
-				       x->scene.node[skin->joint[node[bone[k]] - 1]].name, name);
-		node[bone[k]] = k + 1;
+				       x->skeleton.joint[bone[k]].name, x->scene.node[node[bone[k]] - 1].name, name);
+		node[bone[k]] = skin->joint[k] + 1;
 	}
 	return 0;
 }
@@ -79,13 +79,43 @@ static int match_bones(struct putting *x, struct err *e)
 	int rc = 0;
 
 	x->bone = arena_alloc(x->a, (size_t)x->scene.nskins + 1, sizeof *x->bone);
-	if (!x->bone)
+	x->bone_node = arena_alloc(x->a, (size_t)x->skeleton.n + 1, sizeof *x->bone_node);
+	if (!x->bone || !x->bone_node)
 		return err_nomem(e);
 	for (uint32_t i = 0; i < x->scene.nskins && !rc; i++) {
 		work += (uint64_t)x->scene.skin[i].njoints * x->skeleton.n;
 		rc = work < (uint64_t)1 << 32 ? match_skin(x, i, e) :
 		     err_set(e, EFBIG, "%u skins with so many joints are too many", x->scene.nskins);
 	}
+	return rc;
+}
+
+static const char *first_changed(const struct geo_skeleton *s, const uint8_t *change)
+{
+	uint32_t i = 0;
+
+	while (i < s->n && !change[i])
+		i++;
+	return i < s->n ? s->joint[i].name : NULL;
+}
+
+static int put_bones(struct putting *x, struct err *e)
+{
+	uint8_t *change = arena_alloc(x->a, (size_t)x->skeleton.n + 1, 1);
+	struct unit *u = skeleton_unit(x);
+	struct geo_skeleton now;
+	struct object *o;
+	int rc = change ? glb_compare_bones(&x->scene, &x->skeleton, x->bone_node, &now, change, x->a, e) : err_nomem(e);
+	const char *name = rc ? NULL : first_changed(&now, change);
+
+	if (!name)
+		return rc;
+	if (!u->format->model->skeleton_put)
+		return err_set(e, EINVAL, "bone %.60s is another one, and bones of this model cannot be written", name);
+	rc = edit_object(x->ed, u, &o, e);
+	rc = rc ? rc : u->format->model->skeleton_put(o, &now, change, e);
+	rc = rc || u == x->u ? rc : edit_touch(x->ed, u, e);
+	edit_reopen(x->ed);
 	return rc;
 }
 
@@ -336,6 +366,7 @@ static int put_all(struct putting *x, struct err *e)
 		if (x->node[i])
 			rc = put_mesh(x, i, e);
 	say_all_lost(x);
+	rc = rc ? rc : put_bones(x, e);
 	return rc ? rc : glb_put_pictures(x, e);
 }
 

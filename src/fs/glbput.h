@@ -14,6 +14,7 @@ struct putting {
 	struct geo_scene scene;
 	struct geo_skeleton skeleton;          /* as it is shown */
 	int32_t **bone;                        /* of each skin: of each joint its number in the skeleton, or -1 */
+	uint32_t *bone_node;                   /* of each bone: its node + 1; 0: it is missing */
 	const char **name;                     /* of each mesh's node, as it is shown; NULL: there is none */
 	uint32_t nmeshes;
 	uint32_t *node;                        /* of each mesh: that of the scene + 1; 0: it is missing */

@@ -311,6 +311,9 @@ struct model_ops {
 		       struct doc_change *change, unsigned n, struct err *);
 	int (*mesh_put)(struct object *, uint32_t mesh, const struct geo_put *, struct err *);
 	int (*weights_put)(struct object *, uint32_t mesh, const struct geo_weights *, struct err *);
+	/* The bones of skeleton() with other places at rest: of joint i the parts in change[i], enum geo_change. What
+	 * a bone of the format has not is EINVAL, by its name. */
+	int (*skeleton_put)(struct object *, const struct geo_skeleton *now, const uint8_t *change, struct err *);
 	/* Of the right size, or EINVAL "512x512 needed, got 500x500". rgba is set; indexed and palette too when the
 	 * file had a palette. */
 	int (*image_put)(struct object *, uint32_t i, const struct geo_image *, struct err *);

@@ -196,6 +196,9 @@ struct geo_skeleton {
 	struct geo_joint *joint;
 };
 
+/* What somebody wants a joint at rest to be otherwise than it is shown; bits. */
+enum geo_change { GEO_MOVED = 1, GEO_TURNED = 2, GEO_SCALED = 4 };
+
 /* At rest in its parent's place. */
 void geo_joint_reset(struct geo_joint *j);
 /* move, turn and scale of a matrix of columns: exact where it is made of those three, else what is nearest of them. */
