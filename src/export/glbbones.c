@@ -16,9 +16,10 @@ struct boning {
 	const uint32_t *node;
 	uint32_t *bone_of;                     /* of each node: the joint + 1; 0 */
 	struct place *old, *given, *now;       /* in the model: as shown, as the file has it, settled */
-	uint8_t *state;                        /* 1: on the way to it, 2: placed */
+	uint8_t *state;                        /* 1: placed, or on the way to it */
+	uint8_t *apart;                        /* the model is tied to it elsewhere than it rests, and there the file has it */
 	uint32_t *path;
-	double reach;
+	double size, reach;
 };
 
 #define TURN_REACH 1e-3
@@ -163,14 +164,73 @@ static void scale_of(const float *v, double out[3])
 		out[k] = v ? (double)v[k] : 1;
 }
 
-/* Parents come first. */
+/* Where the model was tied to a bone; false: nobody can tell. */
+static bool tied_place(const struct geo_joint *j, struct place *out)
+{
+	const float *v = j->inverse;
+	double rows[9], det = 0;
+
+	for (unsigned c = 0; c < 3; c++)
+		for (unsigned r = 0; r < 3; r++) {
+			unsigned a = (c + 1) % 3, b = (c + 2) % 3, d = (r + 1) % 3, g = (r + 2) % 3;
+
+			rows[3 * c + r] = (double)v[4 * a + d] * v[4 * b + g] - (double)v[4 * a + g] * v[4 * b + d];
+		}
+	for (unsigned k = 0; k < 3; k++)
+		det += rows[k] * v[k];
+	if (!(fabs(det) > 0) || !isfinite(det))
+		return false;
+	for (unsigned r = 0; r < 3; r++) {
+		double length = 0, at = 0;
+
+		/* Column r of the inverse lies across the rows. */
+		for (unsigned c = 0; c < 3; c++) {
+			out->m[3 * r + c] = rows[3 * c + r] / det;
+			length += out->m[3 * r + c] * out->m[3 * r + c];
+			at -= rows[3 * r + c] / det * v[12 + c];
+		}
+		out->at[r] = at;
+		for (unsigned c = 0; c < 3; c++)
+			out->m[3 * r + c] /= sqrt(length);
+	}
+	return true;
+}
+
+/* Where a bone is now that was there, as shown `old`: with its axes turned back, and still where it lies where it was.
+ * How far off it is. */
+static double settle(const struct boning *x, const struct place *base, const struct place *old,
+		     const struct place *given, struct place *out)
+{
+	double r[9], p[9], m[9], off = 0, turned = 0;
+
+	between(base->m, given->m, r);
+	right_angles(r, p);
+	memcpy(m, given->m, sizeof m);
+	turn_back(m, p);
+	for (unsigned k = 0; k < 9; k++)
+		turned = fmax(turned, fabs(m[k] - base->m[k]));
+	*out = *old;
+	if (turned > TURN_REACH) {
+		between(base->m, m, r);
+		for (unsigned k = 0; k < 3; k++)
+			rotate(old->m, r + 3 * (size_t)k, out->m + 3 * (size_t)k);
+	}
+	for (unsigned k = 0; k < 3; k++)
+		off = fmax(off, fabs(given->at[k] - base->at[k]));
+	for (unsigned k = 0; k < 3 && off > x->reach; k++)
+		out->at[k] += given->at[k] - base->at[k];
+	return fmax(off, x->size * turned);
+}
+
+/* Parents come first. Blender lays bones where the model was tied to them, also where they are elsewhere at rest. */
 static void place_bone(struct boning *x, uint32_t i)
 {
 	const struct geo_joint *j = &x->was->joint[i];
 	const struct scene_node *n = x->node[i] ? &x->scene->node[x->node[i] - 1] : NULL;
 	const struct geo_joint *up = j->parent < 0 ? NULL : &x->was->joint[j->parent];
 	int32_t file_up = n ? bone_above(x, x->node[i] - 1) : -1;
-	double scale[3], r[9], p[9], off = 0;
+	struct place tied, other;
+	double scale[3], off;
 
 	scale_of(up ? up->scale : NULL, scale);
 	x->old[i] = below(up ? &x->old[j->parent] : &origin, scale, j->move, j->turn);
@@ -179,16 +239,11 @@ static void place_bone(struct boning *x, uint32_t i)
 		return;
 	scale_of(file_up < 0 ? NULL : x->scene->node[x->node[file_up] - 1].scale, scale);
 	x->given[i] = below(file_up < 0 ? &origin : &x->given[file_up], scale, n->move, n->turn);
-	between(x->old[i].m, x->given[i].m, r);
-	right_angles(r, p);
-	x->now[i] = x->given[i];
-	turn_back(x->now[i].m, p);
-	for (unsigned k = 0; k < 3; k++)
-		off = fmax(off, fabs(x->now[i].at[k] - x->old[i].at[k]));
-	if (off <= x->reach)
-		memcpy(x->now[i].at, x->old[i].at, sizeof x->now[i].at);
-	if (near_turn(x->now[i].m, x->old[i].m))
-		memcpy(x->now[i].m, x->old[i].m, sizeof x->now[i].m);
+	off = settle(x, &x->old[i], &x->old[i], &x->given[i], &x->now[i]);
+	x->apart[i] = off > x->reach && tied_place(j, &tied) &&
+		      settle(x, &tied, &x->old[i], &x->given[i], &other) < off;
+	if (x->apart[i])
+		x->now[i] = other;
 }
 
 /* Without recursion: files can have chains of any length. */
@@ -251,7 +306,7 @@ static uint8_t settle_bone(const struct boning *x, uint32_t i, struct geo_joint 
 	return change;
 }
 
-static double reach_of(const struct boning *x)
+static double size_of(const struct boning *x)
 {
 	double most = 0;
 
@@ -269,17 +324,23 @@ static int compare_foreign(struct boning *x, struct geo_skeleton *now, uint8_t *
 	x->given = arena_alloc(a, n, sizeof *x->given);
 	x->now = arena_alloc(a, n, sizeof *x->now);
 	x->state = arena_alloc(a, n, 1);
+	x->apart = arena_alloc(a, n, 1);
 	x->path = arena_alloc(a, n, sizeof *x->path);
-	if (!x->old || !x->given || !x->now || !x->state || !x->path)
+	if (!x->apart || !x->old || !x->given || !x->now || !x->state || !x->path)
 		return err_nomem(e);
 	/* Once to see how large all of it is. */
 	place_bones(x);
-	x->reach = 1e-5 * reach_of(x);
+	x->size = size_of(x);
+	x->reach = 1e-5 * x->size;
 	memset(x->state, 0, n);
 	place_bones(x);
-	for (uint32_t i = 0; i < x->was->n; i++)
+	for (uint32_t i = 0; i < x->was->n; i++) {
 		if (x->node[i])
 			change[i] = settle_bone(x, i, &now->joint[i]);
+		if (change[i] && x->apart[i])
+			return err_set(e, EINVAL, "bone %.60s is moved, but the model is tied to it elsewhere than it rests, "
+				       "which the program has lost; skeleton.yaml can move it", now->joint[i].name);
+	}
 	return 0;
 }
 
