@@ -135,7 +135,7 @@ static unsigned count_sets(const struct reading *x)
 
 	for (; n <= SCENE_JOINT_SETS; n++) {
 		snprintf(key, sizeof key, "JOINTS_%u", n);
-		if (!cJSON_HasObjectItem(x->attributes, key))
+		if (!cJSON_GetObjectItemCaseSensitive(x->attributes, key))
 			break;
 	}
 	return n;

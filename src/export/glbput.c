@@ -364,10 +364,14 @@ static bool take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 
 static void take_place(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 {
-	if (pair_place_stays(&x->pair, now, was))
-		return;
-	give(x->put->position[to], x->pair.now.position[now], 3);
-	x->out->mesh = true;
+	for (unsigned k = 0; k < 3; k++) {
+		double v = (double)x->pair.now.position[now][k], off = fabs(v - (double)x->pair.was.position[was][k]);
+
+		if (off == 0 || off <= x->pair.reach)
+			continue;
+		x->put->position[to][k] = (struct geo_number){ v, 0 };
+		x->out->mesh = true;
+	}
 }
 
 /* Number of a corner's value: the stored one, or a new one. */

@@ -454,7 +454,6 @@ def looked_at(t):
     t.ok(m.rendered() == 0, 'listing everything makes nothing', m.rendered())
     with Mount(t, t.demo, 'ro', 'stats') as m:
         size = os.stat(os.path.join(m.point, model, 'model.glb')).st_size
-        t.ok(not os.access(os.path.join(m.point, model, 'model.glb'), os.W_OK) or not os.geteuid(), 'it is read-only')
     pictures = len(Glb(read(t.tree, model, 'model.glb')).doc.get('images', []))
     t.ok(m.rendered() == pictures, f'its size makes its {pictures} pictures only', m.rendered())
     t.same(size, len(read(t.tree, model, 'model.glb')), 'and is the one of its bytes')
@@ -495,11 +494,6 @@ def edited(t):
         t.ok(doc['meshes'][0]['extras'] == {'visible': False} and
              all(p['extras'] == {'visible': False} and 'indices' in p for p in doc['meshes'][0]['primitives']),
              'is marked, and has its faces')
-        try:
-            open(glb, 'r+b').close()
-            t.ok(False, 'it cannot be opened for writing')
-        except PermissionError:
-            t.ok(True, 'it cannot be opened for writing')
 
 
 if __name__ == '__main__':
