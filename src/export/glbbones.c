@@ -1,6 +1,6 @@
-/* Bones of a GLB against those that were shown. Blender has bones that point along their y, and turns the axes of others
- * by right angles until they do; and it reckons with places in the armature, which moves what it leaves alone by a few
- * bits. In its files axes are first turned back, and what lies where it was is as it was. */
+/* Bones of a GLB against those that were shown. Blender has bones that point along their y, and turns the axes of
+ * others by right angles until they do; and it reckons with places in the armature, which moves what it leaves alone by
+ * a few bits. In its files axes are first turned back, and what lies where it was is as it was. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,8 @@ struct boning {
 	uint32_t *bone_of;                     /* of each node: the joint + 1; 0 */
 	struct place *old, *given, *now;       /* in the model: as shown, as the file has it, settled */
 	uint8_t *state;                        /* 1: placed, or on the way to it */
-	uint8_t *apart;                        /* the model is tied to it elsewhere than it rests, and there the file has it */
+	uint8_t *apart;                        /* the model is tied to it elsewhere than it rests: there the file has it
+						*/
 	uint32_t *path;
 	double size, reach;
 };
@@ -338,8 +339,9 @@ static int compare_foreign(struct boning *x, struct geo_skeleton *now, uint8_t *
 		if (x->node[i])
 			change[i] = settle_bone(x, i, &now->joint[i]);
 		if (change[i] && x->apart[i])
-			return err_set(e, EINVAL, "bone %.60s is moved, but the model is tied to it elsewhere than it rests, "
-				       "which the program has lost; skeleton.yaml can move it", now->joint[i].name);
+			return err_set(e, EINVAL, "bone %.60s is moved, but the model is tied to it elsewhere than "
+				       "it rests, which the program has lost; skeleton.yaml can move it",
+				       now->joint[i].name);
 	}
 	return 0;
 }

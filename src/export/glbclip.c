@@ -184,7 +184,8 @@ static uint32_t key_before(const struct scene_channel *c, double seconds)
 
 void scene_sample(const struct scene_channel *c, double seconds, float out[4])
 {
-	unsigned n = comps_of(c->path), each = c->curve == SCENE_CUBIC ? 3 * n : n, at = c->curve == SCENE_CUBIC ? n : 0;
+	bool cubic = c->curve == SCENE_CUBIC;
+	unsigned n = comps_of(c->path), each = cubic ? 3 * n : n, at = cubic ? n : 0;
 	double v[4] = { 0 }, t;
 	uint32_t i;
 

@@ -45,6 +45,58 @@ uint32_t pair_stored(const struct pairing *x, uint32_t i);
 bool pair_uv_stays(const struct pairing *x, uint32_t now, uint32_t was);
 bool pair_place_stays(const struct pairing *x, uint32_t now, uint32_t was);
 
+/* ---- an edit on its way ---- */
+
+/* What the corners of a vertex that has one normal say of it. */
+enum renewed { SAME_NORMAL, NEW_NORMAL, NO_NORMAL };
+
+struct making {
+	const struct geo_scene *scene;
+	const struct scene_node *node;
+	const struct glb_shown *was;
+	struct geo_scene shown;                /* the mesh alone, read back */
+	struct pairing pair;
+	struct glb_trace trace;
+	struct buf bytes;
+	const struct geo_stream *uv, *normal, *full_uv, *full_normal;  /* of `plain` and of `full` */
+	struct glb_edit *out;
+	struct geo_put *put;
+	uint32_t *part_of;                     /* of each stored face */
+	uint8_t *renewed;                      /* of each stored vertex: enum renewed; NULL */
+	uint32_t *giver;                       /* of each vertex of `put`: the first of the file + 1 that is it */
+	uint32_t torn[2];                      /* vertices that are one, and have different values; torn[1] 0: none */
+	bool turned;                           /* tangents are others */
+	bool mixed_up;                         /* colours are: see find_mixed_up() */
+	struct arena *a;
+};
+
+/* glbvalues.c */
+void put_give(struct geo_number *to, const float *v, unsigned n);
+double put_stored_place(const struct geo_mesh *m, uint32_t v, unsigned k);
+/* The stored values, and behind them room for one of each vertex of the file. In an OBJ, v is 0 at the bottom, and so
+ * is a v that is no number. NULL: out of memory. */
+struct geo_number *put_give_stream(const struct making *x, const struct geo_stream *s, unsigned comps);
+/* The square of a triangle's area, 4 times, in the numbers that programs reckon with. */
+float put_face_normal(const struct soup *s, uint32_t face, float out[3]);
+/* Whether a corner of that face of the file can say what normal the vertex has. */
+bool put_tells_normal(const struct making *x, uint32_t face, const float *n);
+/* face: of the file, that the vertex is a corner of; GEO_NONE. */
+bool put_normal_stays(const struct making *x, uint32_t now, uint32_t was, uint32_t face);
+/* Sets mixed_up; false: out of memory. */
+bool put_find_mixed_up(struct making *x);
+/* What vertex `to` of the edit gets from vertex `now` of the file, where that differs from vertex `was` of what was
+ * shown (GEO_NONE: it is a new one): its place; colours and further texture coordinates, false when memory is short.
+ */
+void put_take_place(struct making *x, uint32_t now, uint32_t was, uint32_t to);
+bool put_take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to);
+/* Number of a corner's value in `put`: the stored one, or a new one. s: the stream of texture coordinates or normals. */
+uint32_t put_take_value(struct making *x, uint32_t now, uint32_t was, uint32_t face, const struct geo_stream *s,
+			uint32_t stored);
+
+/* glbfaces.c: all of `put`, once vertices and faces are paired. */
+int put_keep_topology(struct making *x, struct err *e);
+int put_change_topology(struct making *x, struct err *e);
+
 /* Columns x, y, z and translation of a node in the scene. */
 void glb_world(const struct geo_scene *s, uint32_t node, double world[12]);
 

@@ -173,8 +173,8 @@ static int check_joints(const struct geo_scene *s, const struct scene_node *n, s
 
 		for (size_t k = 0; k < (size_t)p->nvertices * p->nsets * 4; k++)
 			if (p->joint[k / 4][k % 4] >= joints && p->weight[k / 4][k % 4] > 0)
-				return err_set(e, EINVAL, "mesh %.60s, primitive %u: vertex %zu hangs on joint %u, skin "
-					       "%d has %u", m->name, i, k / 4 / p->nsets, p->joint[k / 4][k % 4],
+				return err_set(e, EINVAL, "mesh %.60s, primitive %u: vertex %zu hangs on joint %u, "
+					       "skin %d has %u", m->name, i, k / 4 / p->nsets, p->joint[k / 4][k % 4],
 					       n->skin, joints);
 	}
 	return 0;

@@ -107,8 +107,8 @@ static int check_names(const struct weighing *x, const struct influences *now, u
 		size_t at = (size_t)i * p->nsets + k / 4;
 
 		if (p->weight[at][k % 4] > 0 && x->bone[p->joint[at][k % 4]] < 0)
-			return err_set(e, EINVAL, "%.40s: vertex %u hangs on \"%.60s\", and the skeleton has no bone of "
-				       "that name", name, vertex,
+			return err_set(e, EINVAL, "%.40s: vertex %u hangs on \"%.60s\", and the skeleton has no bone "
+				       "of that name", name, vertex,
 				       x->scene->node[skin->joint[p->joint[at][k % 4]]].name);
 	}
 	return 0;
@@ -249,8 +249,8 @@ static int refuse(const struct weighing *x, const char *name, struct err *e)
 
 	while (!x->from[v])
 		v++;
-	return err_set(e, EINVAL, "%.40s: vertex %u hangs on other bones than before, and the mesh stores no weights of "
-		       "its vertices", name, x->from[v] - 1);
+	return err_set(e, EINVAL, "%.40s: vertex %u hangs on other bones than before, and the mesh stores no weights "
+		       "of its vertices", name, x->from[v] - 1);
 }
 
 int glb_compare_weights(const struct geo_scene *scene, const struct scene_node *node, const struct glb_shown *was,

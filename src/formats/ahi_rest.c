@@ -59,8 +59,8 @@ int ahi_skeleton_put(struct object *o, const struct geo_skeleton *now, const uin
 		uint64_t at = s->bones_at + (uint64_t)i * s->bone_size;
 
 		if (change[i] & GEO_SCALED)
-			return err_set(e, EINVAL, "bone %.60s: scaled by %g %g %g; a skeleton of this kind has no scale at "
-				       "rest", j->name, (double)j->scale[0], (double)j->scale[1], (double)j->scale[2]);
+			return err_set(e, EINVAL, "bone %.60s is scaled by %g %g %g, and a skeleton has no scale at rest",
+				       j->name, (double)j->scale[0], (double)j->scale[1], (double)j->scale[2]);
 		if (change[i] & GEO_MOVED)
 			rc = put_offset(o, at + AHI_OFFSET, j->move, e);
 		if (!rc && (change[i] & GEO_TURNED)) {

@@ -1,5 +1,5 @@
-/* Bones of a JOM that are elsewhere at rest: a bone has a place in the model and nothing else, so what hangs on one that
- * moves goes with it. */
+/* Bones of a JOM that are elsewhere at rest: a bone has a place in the model and nothing else, so what hangs on one
+ * that moves goes with it. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -58,8 +58,8 @@ static int put_bones(struct edit *x, const struct geo_skeleton *now, const uint8
 		int32_t up = was.joint[i].parent;
 
 		if (change[i] & (GEO_TURNED | GEO_SCALED))
-			return err_set(e, EINVAL, "bone %.60s is %s, a bone of a JOM only has a place", now->joint[i].name,
-				       change[i] & GEO_TURNED ? "turned" : "scaled");
+			return err_set(e, EINVAL, "bone %.60s is %s, a bone of a JOM only has a place",
+				       now->joint[i].name, change[i] & GEO_TURNED ? "turned" : "scaled");
 		if (up >= 0)
 			memcpy(x->off[i], x->off[up], sizeof x->off[i]);
 		if (change[i] & GEO_MOVED)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "glbput.h"
+#include "glbapply.h"
 
 /* The number in texture_NUMBER, also with .001 behind it; -1: it is no such name. */
 static int32_t number_in(const char *name)
@@ -84,7 +84,8 @@ static int put_picture(struct putting *x, const struct scene_material *m, const 
 	if (!owner)
 		return err_set(e, EIO, "the companion is gone");
 	if (!image->png)
-		return err_set(e, EINVAL, "texture_%u: image \"%.60s\" is no PNG inside the GLB", l->index, image->name);
+		return err_set(e, EINVAL, "texture_%u: image \"%.60s\" is no PNG inside the GLB", l->index,
+			       image->name);
 	rc = put_image(x, owner, there.index, image, &a, e);
 	arena_free(&a);
 	return named(l, rc, e);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "glbput.h"
+#include "glbapply.h"
 
 static int get_object(struct putting *x, struct object **out, struct err *e)
 {
@@ -105,7 +105,8 @@ static int put_bones(struct putting *x, struct err *e)
 	struct unit *u = skeleton_unit(x);
 	struct geo_skeleton now;
 	struct object *o;
-	int rc = change ? glb_compare_bones(&x->scene, &x->skeleton, x->bone_node, &now, change, x->a, e) : err_nomem(e);
+	int rc = change ? glb_compare_bones(&x->scene, &x->skeleton, x->bone_node, &now, change, x->a, e) :
+			  err_nomem(e);
 	const char *name = rc ? NULL : first_changed(&now, change);
 
 	if (!name)

@@ -1,6 +1,6 @@
 /* What the files that take a model.glb share. */
-#ifndef MODELFS_FS_GLBPUT_H
-#define MODELFS_FS_GLBPUT_H
+#ifndef MODELFS_GLBAPPLY_H
+#define MODELFS_GLBAPPLY_H
 
 #include "apply_glb.h"
 #include "export.h"
