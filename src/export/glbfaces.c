@@ -88,7 +88,7 @@ static bool make_faces(struct making *x, uint32_t n)
 {
 	struct geo_put *put = x->put;
 	size_t room = (size_t)n + 1;
-	bool named = x->was->form->named;
+	bool objects = x->was->form->named, named = objects || x->was->form->materials;
 
 	put->nfaces = n;
 	put->group = arena_alloc(x->a, room, sizeof *put->group);
@@ -101,16 +101,16 @@ static bool make_faces(struct making *x, uint32_t n)
 	if (named) {
 		put->names = arena_alloc(x->a, (size_t)x->scene->nmaterials + x->was->plain->nparts + 1,
 					 sizeof *put->names);
-		put->object = arena_alloc(x->a, room, sizeof *put->object);
+		put->object = objects ? arena_alloc(x->a, room, sizeof *put->object) : NULL;
 		put->usemtl = arena_alloc(x->a, room, sizeof *put->usemtl);
 		put->usemtl_line = arena_alloc(x->a, room, sizeof *put->usemtl_line);
 	}
 	for (uint32_t f = 0; put->face_line && f < n; f++)
 		put->face_line[f] = put->nvertices + 1 + f;
-	if (named && put->object)
+	if (put->object)
 		memset(put->object, 0xff, room * sizeof *put->object);
 	return put->group && put->material && put->face_line && (put->quad || put->face) &&
-	       (!named || (put->names && put->object && put->usemtl && put->usemtl_line));
+	       (!named || (put->names && put->usemtl && put->usemtl_line && (put->object || !objects)));
 }
 
 static bool make_vertices(struct making *x, uint32_t n)

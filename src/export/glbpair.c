@@ -199,8 +199,22 @@ static void forget(struct pairing *x)
 	memset(x->vertex_of, 0xff, x->now.nvertices * sizeof *x->vertex_of);
 }
 
+static const char *material_of(const struct geo_scene *s, const struct soup *soup, uint32_t face)
+{
+	int32_t m = soup->mesh->primitive[soup->prim_of[face]].material;
+
+	return m < 0 ? "" : s->material[m].name;
+}
+
+static bool same_material(const struct pairing *x, uint32_t f, uint32_t g)
+{
+	return glb_is_named(material_of(x->scene_now, &x->now, f), material_of(x->scene_was, &x->was, g));
+}
+
 static bool at_place(const struct pairing *x, uint32_t f)
 {
+	if (!same_material(x, f, x->face_of[f]))
+		return false;
 	for (unsigned c = 0; c < 3; c++)
 		if (x->spot_now[x->now.face[f][c]] != x->spot_was[x->was.face[x->face_of[f]][(c + x->turn[f]) % 3]])
 			return false;
@@ -319,7 +333,8 @@ static void pair_at_place(struct pairing *x, const struct places *p, uint32_t f,
 		int score = x->pair_of[g - 1] == GEO_NONE ? best_turn(x, f, g - 1, &t) : -1;
 
 		/* 12 for the places, which all have. */
-		score = score < 12 ? -1 : 2 * score + (p->rank[g - 1] > *last || *last == GEO_NONE);
+		score = score < 12 ? -1 : 2 * score + (p->rank[g - 1] > *last || *last == GEO_NONE) +
+					  64 * same_material(x, f, g - 1);
 		if (score <= most)
 			continue;
 		most = score;
@@ -388,7 +403,7 @@ static int64_t pair_by_place(struct pairing *x, const uint32_t *order, struct ar
 		if (!is_flat(x->now.face[f]))
 			pair_at_place(x, &p, f, &last);
 	for (uint32_t f = 0; f < x->now.nfaces; f++)
-		n += x->face_of[f] != GEO_NONE;
+		n += x->face_of[f] != GEO_NONE && at_place(x, f);
 	fill_gaps(x, &p, order, list);
 	return n;
 }

@@ -118,6 +118,8 @@ static int pair(struct making *x, struct err *e)
 
 	rc = rc ? rc : soup_make(&x->pair.now, mesh, moved ? world : NULL, x->a, e);
 	x->pair.trace = x->trace.prim;
+	x->pair.scene_was = &x->shown;
+	x->pair.scene_now = x->scene;
 	x->pair.foreign = glb_is_foreign(x->scene);
 	x->pair.reach = reach_of(x);
 	return rc ? rc : glb_pair(&x->pair, x->a, e);

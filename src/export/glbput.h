@@ -19,6 +19,7 @@ struct soup {
 
 struct pairing {
 	struct soup was, now;
+	const struct geo_scene *scene_was, *scene_now;
 	const struct glb_traced *trace;        /* of each primitive of `was` */
 	bool foreign;
 	double reach;                          /* as far as other programs move what they leave alone */

@@ -85,6 +85,8 @@ def sources(t):
     mod3, jom = (corpus(t, 'mod3', 'mkmod3.py', 'OUT')[SEED], corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[SEED])
     mhp = corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[SEED]
     out = [os.path.join(mod3, 'tree'), os.path.join(jom, 'files'), os.path.join(mhp, 'pac'), t.demo]
+    ps3 = os.path.join(lib.SHARED, 'corpus', 'ps3', 'files')
+    out += [ps3] if os.path.isdir(ps3) else []
     samples = os.path.join(lib.SHARED, 'samples')
     return out + [os.path.join(samples, n) for n in ('mod3', 'mhp') if os.path.isdir(os.path.join(samples, n))]
 
