@@ -174,6 +174,16 @@ def mod3(t):
         all(now['bones'][i]['local_matrix'] == was['bones'][i]['local_matrix'] for i in (0, 1, 3, 4)))
 
 
+def move(g, at, by):
+    """All vertices of the file at one place: they are one point."""
+    for m in g.doc['meshes']:
+        for p in m['primitives']:
+            a = p['attributes']['POSITION']
+            for i in range(g.doc['accessors'][a]['count']):
+                if g.get(a, i) == at:
+                    g.set(a, i, [x + y for x, y in zip(at, by)])
+
+
 def jom(t):
     reader = script('jom', 'readjom')
     files = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[SEED], 'files')
@@ -185,15 +195,8 @@ def jom(t):
         t.ok(keys <= allowed and check(was, now), f'jom: {what}', sorted(keys))
 
     def point(g):
-        """All vertices of the file at one place: they are one point."""
-        for m in g.doc['meshes']:
-            for p in m['primitives']:
-                a = p['attributes']['POSITION']
-                for i in range(g.doc['accessors'][a]['count']):
-                    if g.get(a, i) == point.at:
-                        g.set(a, i, [point.at[0] + 0.5, point.at[1] - 0.25, point.at[2]])
-    glb = Edit(run('cat', files, 'CUBE.JOM/model.glb').stdout)
-    point.at = glb.get(glb.primitive()['attributes']['POSITION'], 0)
+        move(g, g.get(g.primitive()['attributes']['POSITION'], 0), [0.5, -0.25, 0])
+
     def moved(was, now):
         other = [(a, b) for a, b in zip(was['points'], now['points']) if a != b]
         return len(was['points']) == len(now['points']) and len(other) == 1 and \
@@ -259,6 +262,34 @@ def mhp(t):
     t.same(run('log', here).stdout.count(b'model.glb'), 1, 'as one commit')
     run('undo', here)
     t.ok(state(here) == before, 'which undo takes back')
+
+
+def two_files(t):
+    """A picture that lies in a file of its own changes together with the mesh."""
+    reader = script('jom', 'readjom')
+    files = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[SEED], 'files')
+
+    def change(g):
+        move(g, g.get(g.primitive()['attributes']['POSITION'], 0), [0.5, -0.25, 0])
+        repaint(g, 0, [255, 0, 0, 255])
+    before, after, here = edited(t, files, 'LOOSE.JOM/model.glb', change)
+    other = {k for k in before if before[k] != after[k]}
+    t.ok(len(other) == 2 and 'LOOSE.JOM' in other, 'two files change', other)
+    was, now = (reader.read(s['LOOSE.JOM']) for s in (before, after))
+    t.ok({d[0] for d in differences(was, now)} <= {'points', 'polygons', 'sphere_centre', 'sphere_radius'},
+         'the mesh where it was moved')
+    t.same(run('log', here).stdout.count(b'model.glb'), 1, 'as one commit')
+    run('undo', here)
+    t.ok(state(here) == before, 'which undo takes back')
+
+    def too_far(g):
+        change(g)
+        g.set(g.primitive()['attributes']['POSITION'], 1, [40000, 0, 0])
+    glb = Edit(run('cat', here, 'LOOSE.JOM/model.glb').stdout)
+    too_far(glb)
+    r = put(t, here, 'LOOSE.JOM/model.glb', glb, '-g')
+    t.ok(r.returncode == 1 and '40000.0 is outside' in r.stderr and state(here) == before,
+         'and a mesh that cannot be leaves the picture alone', r.stderr[-300:])
 
 
 # ---------------------------------------------------------------- refusals
@@ -446,4 +477,4 @@ def blender_moved(t):
 
 
 if __name__ == '__main__':
-    lib.main(unchanged, mod3, jom, mhp, refused, mounted, blender, blender_moved)
+    lib.main(unchanged, mod3, jom, mhp, two_files, refused, mounted, blender, blender_moved)
