@@ -328,7 +328,7 @@ def unchanged(t):
     data = make([(p, e, b, 6) for p, e, b, _ in models(where)] + [('msg\\hello', 'gmd', b'hello', 9)], 7)[0]
     path = t.file('models.arc', data)
     to = t.extract(path)
-    files = [n for n in sorted(lib.files(to)) if not n.endswith(('.mtl', '.glb', 'preview.png'))]
+    files = [n for n in sorted(lib.files(to)) if not n.endswith(('.mtl', 'preview.png'))]
     readonly = {n for n in files if n.endswith('.png')}
     bad = []
     random.Random(5).shuffle(files)

@@ -715,7 +715,7 @@ def no_op(t):
         for folder, _, files in os.walk(tree):
             for f in files:
                 path = os.path.relpath(os.path.join(folder, f), tree)
-                if f.endswith(('.mtl', '.glb', 'preview.png')):     # which nobody can write
+                if f.endswith(('.mtl', 'preview.png')):     # which nobody can write
                     continue
                 n += 1
                 with open(os.path.join(folder, f), 'rb') as data:

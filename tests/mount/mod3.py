@@ -245,7 +245,7 @@ def unchanged(t):
         shutil.copyfile(source, path)
         tree, was, bad, n = t.extract(path), open(path, 'rb').read(), [], 0
         for name in lib.files(tree):
-            if name.endswith('.mtl') or name in ('model.glb', 'preview.png', 'errors.txt'):
+            if name.endswith('.mtl') or name in ('preview.png', 'errors.txt'):
                 continue
             r = run('put', path, name, os.path.join(tree, name))
             n += 1

@@ -85,7 +85,7 @@ def sizes(t):
                 odd += unless(stat.S_ISDIR(st.st_mode) and st.st_mode & 0o777 == 0o755 and st.st_nlink >= 2,
                               f'{p}: {st}')
             else:
-                mode = 0o444 if p.endswith(('.mtl', '.glb', 'preview.png')) else 0o644
+                mode = 0o444 if p.endswith(('.mtl', 'preview.png')) else 0o644
                 odd += unless(stat.S_ISREG(st.st_mode) and st.st_mode & 0o777 == mode and st.st_nlink == 1,
                               f'{p}: {st}')
                 odd += unless(st.st_size <= st.st_blocks * 512 < st.st_size + 4096,
