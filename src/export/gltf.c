@@ -4,6 +4,7 @@
  *
  *   nodes      the joints, in the order of the skeleton; "skeleton", which they hang on; then the meshes
  *   meshes     one primitive per part, or per material where parts are only runs of faces
+ *   animations one per clip, or per slot that clips play in; they move joints
  *   materials  those of the faces, with their picture as PNG
  */
 #include <errno.h>
@@ -361,6 +362,7 @@ int glb_begin(struct glb **out, const struct geo_skeleton *s, bool write, struct
 	g->accessors = cJSON_CreateArray();
 	g->views = cJSON_CreateArray();
 	g->images = cJSON_CreateArray();
+	g->animations = cJSON_CreateArray();
 	glb_put_text(g, asset, "version", "2.0");
 	glb_put_text(g, asset, "generator", "modelfs");
 	glb_put(g, g->root, "asset", asset);
@@ -373,7 +375,7 @@ int glb_begin(struct glb **out, const struct geo_skeleton *s, bool write, struct
 	return rc;
 }
 
-static int failed(const struct glb *g, struct err *e)
+int glb_failed(const struct glb *g, struct err *e)
 {
 	if (g->bad == EFBIG)
 		return err_set(e, EFBIG, "a GLB of more than %zu bytes", LIMIT_DECODED);
@@ -419,7 +421,7 @@ int glb_mesh(struct glb *g, uint32_t number, const char *name, const struct geo_
 		glb_put_hidden(g, node);
 	glb_push(g, g->scene, cJSON_CreateNumber(g->nnodes++));
 	glb_push(g, g->nodes, node);
-	return rc ? rc : failed(g, e);
+	return rc ? rc : glb_failed(g, e);
 }
 
 bool glb_wants_picture(const struct glb *g, uint32_t i, uint32_t *number)
@@ -447,7 +449,7 @@ int glb_picture(struct glb *g, uint32_t i, const struct buf *png, enum geo_alpha
 	glb_put_text(g, image, "mimeType", "image/png");
 	glb_put_number(g, image, "bufferView", view);
 	glb_push(g, g->images, image);
-	return failed(g, e);
+	return glb_failed(g, e);
 }
 
 static void put_scene(struct glb *g)
@@ -508,13 +510,14 @@ int glb_end(struct glb *g, struct buf *out, uint64_t *size, struct err *e)
 	put_scene(g);
 	put_list(g, "nodes", &g->nodes);
 	put_list(g, "meshes", &g->meshes);
+	put_list(g, "animations", &g->animations);
 	put_materials(g);
 	put_list(g, "accessors", &g->accessors);
 	put_list(g, "bufferViews", &g->views);
 	put_buffer(g);
 	json = g->bad ? NULL : cJSON_PrintUnformatted(g->root);
 	if (!json)
-		return g->bad ? failed(g, e) : err_nomem(e);
+		return g->bad ? glb_failed(g, e) : err_nomem(e);
 	n = strlen(json);
 	all = HEADER_SIZE + CHUNK_HEAD + align_up(n, 4) + (g->size ? CHUNK_HEAD + g->size : 0);
 	if (all > LIMIT_DECODED)
@@ -523,7 +526,7 @@ int glb_end(struct glb *g, struct buf *out, uint64_t *size, struct err *e)
 		assemble(g, json, n, all, out);
 	cJSON_free(json);
 	*size = all;
-	return failed(g, e);
+	return glb_failed(g, e);
 }
 
 void glb_free(struct glb *g)
@@ -537,6 +540,7 @@ void glb_free(struct glb *g)
 	cJSON_Delete(g->accessors);
 	cJSON_Delete(g->views);
 	cJSON_Delete(g->images);
+	cJSON_Delete(g->animations);
 	free(g->material);
 	free(g->material_order);
 	free(g->picture);

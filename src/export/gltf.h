@@ -22,6 +22,8 @@ struct glb_picture { uint32_t number, texture; bool there; enum geo_alpha alpha;
 
 /* JSON takes kilobytes for a primitive and hundreds of bytes for a joint: damaged files could have any number. */
 #define GLB_PRIMITIVES_MOST 16384u
+#define GLB_SAMPLERS_MOST 131072u
+#define GLB_FRAMES_MOST (1u << 20)             /* of one turn */
 #define GLB_JOINTS_MOST 65536u                 /* and they are numbered in 16 bits */
 
 /* Which stored numbers the vertices and triangles of a mesh's primitives come from: for who reads it back. */
@@ -40,8 +42,9 @@ struct glb {
 	struct arena arena;
 	const struct geo_skeleton *skeleton;   /* NULL: no bones */
 	struct glb_trace *trace;               /* of the next mesh; NULL: nobody asks */
-	cJSON *root, *scene, *nodes, *meshes, *accessors, *views, *images;
-	uint32_t nnodes, nmeshes, nprimitives, naccessors, nviews;
+	cJSON *root, *scene, *nodes, *meshes, *accessors, *views, *images, *animations;
+	uint32_t nnodes, nmeshes, nprimitives, naccessors, nviews, nsamplers;
+	uint64_t nkeys;                        /* of animations */
 	struct glb_material *material;         /* by number in the model */
 	uint32_t materials_room, *material_order, nmaterials, order_room;
 	struct glb_picture *picture;           /* in order of first use */
@@ -54,6 +57,7 @@ static inline void glb_fail(struct glb *g, int code)
 {
 	g->bad = g->bad ? g->bad : code;
 }
+int glb_failed(const struct glb *g, struct err *e);    /* g->bad as an error */
 /* n bytes of the binary chunk, to be filled in before the next ones are asked for, when they are not NULL; *view is
  * their number. */
 uint8_t *glb_view(struct glb *g, uint64_t n, enum gltf_target target, uint32_t *view);

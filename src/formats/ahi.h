@@ -8,6 +8,7 @@
 #define AHI_BONE_MHP3RD 0x5cu
 #define AHI_SHARED 0x54u                       /* of them the same in both games */
 #define AHI_PARENT 0x10u                       /* s32 parent, s32 first child, s32 next sibling */
+#define AHI_PARAMETERS_AT 0x18u               /* the first parameter */
 #define AHI_NAME AHI_SHARED
 #define AHI_NAME_SIZE 8u
 

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "ahi.h"
+#include "bytes.h"
 #include "names.h"
 
 #define NOISE 1e-5                             /* radians */
 
 struct gathering {
 	const struct record *record;
+	uint32_t moved;                        /* how many of them animations move */
 	struct geo_joint *joint;
 	struct stored_name *name;
 	uint8_t (*text)[AHI_NAME_SIZE];
@@ -48,9 +50,26 @@ static int gather(void *ctx, uint32_t i, const uint8_t *raw, struct source *src,
 		j->move[k] = b.offset[k];
 	turn(b.rotation, j->turn);
 	j->parent = b.parent;
+	j->part = i < g->moved ? b.part : GEO_NONE;
 	memcpy(g->text[i], b.name, sizeof b.name);
 	g->name[i] = (struct stored_name){ g->text[i], strnlen(b.name, sizeof b.name) };
 	return 0;
+}
+
+/* The second parameter of a monster is the first bone of the parts that come off, which have no tracks. */
+static int find_moved(struct object *o, uint32_t *n, struct err *e)
+{
+	const struct ahi_skeleton *s = o->priv;
+	uint8_t raw[4];
+	int rc;
+
+	*n = s->nbones;
+	if (s->nparameters < 2 || s->bone_size != AHI_BONE_MHFU)
+		return 0;
+	rc = src_read(o->src, raw, sizeof raw, AHI_PARAMETERS_AT + 4, "second parameter", e);
+	if (!rc && le_u32(raw) && le_u32(raw) < s->nbones)
+		*n = le_u32(raw);
+	return rc;
 }
 
 int ahi_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e)
@@ -65,7 +84,8 @@ int ahi_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, st
 	g.text = arena_alloc(a, (size_t)n + 1, sizeof *g.text);
 	if (!names || !g.joint || !g.name || !g.text)
 		return err_nomem(e);
-	rc = n ? object_section_records(o, 1, gather, &g, e) : 0;
+	rc = find_moved(o, &g.moved, e);
+	rc = !rc && n ? object_section_records(o, 1, gather, &g, e) : rc;
 	/* Bones of the older game store none, and become bone_0, bone_1, ... */
 	rc = rc ? rc : names_safe(g.name, n, "bone", names, a, e);
 	for (uint32_t i = 0; i < n && !rc; i++)

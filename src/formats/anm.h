@@ -1,5 +1,5 @@
-/* Animation packs: what anm.c (the pack and its tables), anmclip.c (the clips), anm_edit.c (what is written) and
- * anm_place.c (where it goes) share. */
+/* Animation packs: what anm.c (the pack and its tables), anmclip.c (the clips), anm_play.c (what they do), anm_edit.c
+ * (what is written) and anm_place.c (where it goes) share. */
 #ifndef MODELFS_ANM_H
 #define MODELFS_ANM_H
 
@@ -59,6 +59,18 @@ int anm_read_clip(struct object *o, uint32_t i, struct anm_motion *m, struct are
 void anm_write_clip(const struct anm_heads *h, const struct anm_motion *m, struct buf *out);
 uint32_t anm_mask(const struct anm_moves *t);  /* the bits of its channels */
 uint64_t anm_track_size(const struct anm_heads *h, const struct anm_moves *t);
+
+/* ---- what clips do to a skeleton; anm_play.c ---- */
+
+#define ANM_ANGLE (3.14159265358979323846 / 8192)      /* radians */
+/* The number of a curve that channel `bit` is; GEO_CHANNELS: none. And what 1 means in it. */
+unsigned anm_channel_of(uint32_t bit);
+double anm_unit(unsigned channel);
+int anm_clip(struct object *o, uint32_t i, const struct geo_skeleton *s, struct geo_clip *out, struct arena *a,
+	     struct err *e);
+int anm_motions(struct object *o, const struct geo_skeleton *s,
+		int (*each)(void *ctx, const struct geo_clip *, int rc, const struct err *why), void *ctx,
+		struct err *e);
 
 /* ---- editing ---- */
 

@@ -213,6 +213,9 @@ int jom_mesh(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena
 int jom_mesh_full(struct object *o, uint32_t mesh, struct geo_mesh *out, struct arena *a, struct err *e);
 int jom_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e);
 int jom_skeleton_put(struct object *o, const struct geo_skeleton *now, const uint8_t *change, struct err *e);
+/* An animation; jom_clip.c. */
+int jom_clip(struct object *o, uint32_t i, const struct geo_skeleton *s, struct geo_clip *out, struct arena *a,
+	     struct err *e);
 int jom_form(struct object *o, uint32_t mesh, struct geo_form *out, struct arena *a, struct err *e);
 int jom_material(struct object *o, uint32_t i, struct geo_material *out, struct arena *a, struct err *e);
 

@@ -370,6 +370,11 @@ static struct source *member(const struct surroundings *s, unsigned k, struct er
 	return member_source(level_of(s), k, e);
 }
 
+static void called(const struct surroundings *s, struct buf *name, uint32_t *number)
+{
+	unit_called(level_of(s)->unit, name, number);
+}
+
 static void say(const struct surroundings *s, const char *text)
 {
 	edit_say(level_of(s)->edit, text);
@@ -577,8 +582,8 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 	if (!l)
 		return err_nomem(e);
 	*l = (struct level){
-		.around = { .following = following, .padded = u->around.padded, .finding = u->around.finding,
-			    .resize = resize, .rebase = rebase, .find = find, .member = member,
+		.around = { .following = following, .called = called, .padded = u->around.padded,
+			    .finding = u->around.finding, .resize = resize, .rebase = rebase, .find = find, .member = member,
 			    .handed = u->around.handed, .say = say, .grow = ed->tree->grow, .again = ed->second },
 		.edit = ed, .unit = u,
 	};

@@ -9,6 +9,8 @@
 #include "host.h"
 #include "layout_in.h"
 
+#define ALL_NAME "all"                         /* of the GLB with all animations */
+
 /* ---- names of entries ---- */
 
 /* A name being written, by hand: a listing of a large archive is mostly that. */
@@ -202,13 +204,40 @@ static void add_images(struct leaves *l, const struct object *o, unsigned dir)
 	}
 }
 
-static void add_clips(struct leaves *l, const struct object *o, unsigned dir)
+/* bones: there are some that the clips can move. */
+static void add_clips(struct leaves *l, const struct object *o, unsigned dir, bool bones)
 {
-	uint32_t n = leaves_begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0;
+	uint32_t n = leaves_begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0, shown = 0;
 
-	for (uint32_t i = 0; i < n && !l->bad; i++)
-		if (!object_gone(o, PART_CLIP, i))
-			leaves_add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
+	for (uint32_t i = 0; i < n && !l->bad; i++) {
+		if (object_gone(o, PART_CLIP, i))
+			continue;
+		leaves_add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
+		if (bones)
+			leaves_add(l, dir, LEAF_GLB, GLB_CLIP, i, 0);
+		shown++;
+	}
+	if (shown && bones)
+		leaves_add(l, dir, LEAF_GLB, GLB_ALL, 0, 0);
+}
+
+/* The clips of the pack beside it. */
+static void add_clips_beside(struct leaves *l, const struct unit *pack, bool bones)
+{
+	uint32_t n = leaves_begin_dir(l, LEAF_DIR_ANIMATIONS) ? pack->nleaves : 0, shown = 0;
+
+	for (uint32_t i = 0; i < n && !l->bad; i++) {
+		const struct leaf *clip = &pack->leaves[i];
+
+		if (clip->kind != LEAF_DOC || clip->arg != DOC_CLIP || clip->role)
+			continue;
+		leaves_add(l, LEAF_DIR_ANIMATIONS, LEAF_DOC, DOC_CLIP, clip->index, ROLE_ANIMATIONS);
+		if (bones)
+			leaves_add(l, LEAF_DIR_ANIMATIONS, LEAF_GLB, GLB_CLIP, clip->index, 0);
+		shown++;
+	}
+	if (shown && bones)
+		leaves_add(l, LEAF_DIR_ANIMATIONS, LEAF_GLB, GLB_ALL, 0, 0);
 }
 
 /* ---- what lies in other files ---- */
@@ -238,6 +267,27 @@ static int keep_links(struct unit *u, const struct object *o, struct err *e)
 	return 0;
 }
 
+static bool has_clip_name(const struct unit *u, const char *name)
+{
+	for (uint32_t i = 0; i < u->nclips; i++)
+		if (!strcmp(u->clip_name[i], name))
+			return true;
+	return false;
+}
+
+/* all.glb is not the clip's that is called so. */
+static void name_around_all(struct unit *u)
+{
+	char name[PART_NAME_MAX] = ALL_NAME;
+
+	for (uint32_t i = 0; i < u->nclips; i++)
+		if (!strcmp(u->clip_name[i], name))
+			u->all_clip = i;
+	for (u->all_suffix = 0; has_clip_name(u, name); u->all_suffix++)
+		snprintf(name, sizeof name, ALL_NAME "~%u", u->all_suffix + 2);
+	u->all_suffix += u->all_suffix > 0;
+}
+
 static int keep_clip_names(struct unit *u, const struct object *o, struct err *e)
 {
 	const struct model_ops *m = o->format->model;
@@ -251,6 +301,7 @@ static int keep_clip_names(struct unit *u, const struct object *o, struct err *e
 	for (uint32_t i = 0; i < n; i++)
 		m->part_name(o, PART_CLIP, i, u->clip_name[i]);
 	u->nclips = n;
+	name_around_all(u);
 	return 0;
 }
 
@@ -314,6 +365,8 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	struct unit *bones = unit_mate(t, u, ROLE_SKELETON), *textures = unit_mate(t, u, ROLE_TEXTURES);
 	struct unit *pack = unit_mate(t, u, ROLE_ANIMATIONS);
 	bool model = u->format->role == ROLE_MODEL;
+	bool bones_here = o->variant && o->format->model && o->format->model->skeleton && object_count(o, PART_BONE);
+	bool moves = mate_has(bones, LEAF_DOC, DOC_SKELETON) || bones_here;
 	bool pictures = model && !(o->format->model && o->format->model->image_link);
 	unsigned clips = model ? LEAF_DIR_ANIMATIONS : LEAF_DIR_CLIPS;
 	int rc = keep_links(u, o, e);
@@ -328,7 +381,7 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
 	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
 	if (model && o->variant && !c)
-		leaves_add(&l, LEAF_TOP, LEAF_GLB, 0, 0, 0);
+		leaves_add(&l, LEAF_TOP, LEAF_GLB, GLB_MODEL, 0, 0);
 	if (model && o->variant && !c && preview_shown(o))
 		leaves_add_sized(&l, LEAF_TOP, LEAF_PREVIEW, 0, 0, PREVIEW_BYTES);
 	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
@@ -343,9 +396,9 @@ int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e
 	else if (pictures)
 		add_images(&l, o, LEAF_DIR_TEXTURES);
 	if (pack)
-		add_from_mate(&l, pack, LEAF_DOC, DOC_CLIP, LEAF_DIR_ANIMATIONS, ROLE_ANIMATIONS);
+		add_clips_beside(&l, pack, model && moves && pack->format->model->clip);
 	else
-		add_clips(&l, o, clips);
+		add_clips(&l, o, clips, model && moves && o->format->model && o->format->model->clip);
 	rc = rc ? rc : layout_raw(&l, u, o, e);
 	if (l.bad || rc) {
 		free(l.v);
@@ -401,6 +454,19 @@ static void doc_name(const struct unit *u, const struct leaf *l, struct name *to
 	add_text(to, ".yaml");
 }
 
+static void glb_name(const struct unit *u, const struct leaf *l, struct name *to)
+{
+	if (l->arg == GLB_CLIP)
+		clip_name(u, l, to);
+	else
+		add_text(to, l->arg == GLB_ALL ? ALL_NAME : "model");
+	if (l->arg == GLB_CLIP && u->all_suffix && l->index == u->all_clip) {
+		add_text(to, "~");
+		add_number(to, u->all_suffix, 1);
+	}
+	add_text(to, ".glb");
+}
+
 /* "12" and what follows; a mesh that is all of the model is "model". */
 static void numbered_name(const struct leaf *l, const char *rest, struct name *to)
 {
@@ -440,7 +506,7 @@ void leaf_name(const struct unit *u, const struct leaf *l, char name[NODE_NAME_M
 	case LEAF_MTL: numbered_name(l, ".mtl", &to); break;
 	case LEAF_WEIGHTS: numbered_name(l, ".weights.yaml", &to); break;
 	case LEAF_PNG: numbered_name(l, ".png", &to); break;
-	case LEAF_GLB: add_text(&to, "model.glb"); break;
+	case LEAF_GLB: glb_name(u, l, &to); break;
 	case LEAF_PREVIEW: add_text(&to, "preview.png"); break;
 	case LEAF_FILE: own_name(u, l->arg, l->index, &to); break;
 	case LEAF_WHOLE: add_text(&to, "whole."); add_text(&to, part_ext(u->format, l->arg)); break;
@@ -476,6 +542,7 @@ static bool numbered(const struct unit *u, const struct leaf *l)
 	case LEAF_WEIGHTS:
 	case LEAF_PNG: return l->index != MESH_WHOLE;
 	case LEAF_FILE: return u->format->own[l->arg].part != PART_OBJECT;
+	case LEAF_GLB: return l->arg == GLB_CLIP && !u->clip_name;
 	case LEAF_DOC: break;
 	default: return false;
 	}

@@ -173,7 +173,7 @@ static int render(struct job *j, struct object *o, struct buf *out, enum geo_alp
 	case LEAF_PNG:
 		return render_png(j, o, out, alpha, e);
 	case LEAF_GLB:
-		return glb_render(j->t, j->u, o, out, &size, e);
+		return glb_render(j->t, j->u, j->l, o, out, &size, e);
 	case LEAF_PREVIEW:
 		return preview_render(j->t, j->u, o, out, e);
 	default:
@@ -304,7 +304,7 @@ static int make_size(void *ctx, void **value, size_t *cost, struct err *e)
 	int rc = size ? unit_object(j->t, j->u, &hold, &o, e) : err_nomem(e);
 
 	if (!rc)
-		rc = glb_render(j->t, j->u, o, NULL, size, e);
+		rc = glb_render(j->t, j->u, j->l, o, NULL, size, e);
 	cached_put(hold);
 	if (rc) {
 		free(size);

@@ -71,6 +71,23 @@ static struct source *member(const struct surroundings *s, unsigned k, struct er
 	return unit_member_source((const struct unit *)s, k, e);
 }
 
+void unit_called(const struct unit *u, struct buf *name, uint32_t *number)
+{
+	const struct unit *at = in_order(u->tree, u);
+	char text[NODE_NAME_MAX];
+
+	*number = at ? at->index : GEO_NONE;
+	while (!at && u->id && !tree_is_file(u->tree, u))
+		u = unit_at(u->tree, u->parent);
+	unit_name(at ? at : u, text);
+	buf_str(name, text);
+}
+
+static void called(const struct surroundings *s, struct buf *name, uint32_t *number)
+{
+	unit_called((const struct unit *)s, name, number);
+}
+
 static int find(const struct surroundings *s, const struct want *w, struct source **out, uint32_t *link,
 		struct err *e)
 {
@@ -105,6 +122,7 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	u->around.find = find;
 	u->around.member = member;
 	u->around.handed = id && unit_at(t, parent)->handed;
+	u->around.called = called;
 	u->around.padded = id && unit_at(t, parent)->format->container && unit_at(t, parent)->format->container->padded;
 	u->tree = t;
 	u->format = format;

@@ -31,13 +31,15 @@ enum leaf_kind {
 	LEAF_DOC,                              /* arg: enum doc_kind; index: mesh, image, clip */
 	LEAF_OBJ, LEAF_MTL, LEAF_WEIGHTS,      /* index: mesh, or MESH_WHOLE */
 	LEAF_PNG,                              /* index: image */
-	LEAF_GLB, LEAF_PREVIEW,
+	LEAF_GLB,                              /* arg: enum glb_what; index: clip */
+	LEAF_PREVIEW,
 	LEAF_FILE,                             /* arg: k of format->own, bytes; index: of the part */
 	LEAF_WHOLE,                            /* arg: part of the object */
 	LEAF_SECTION_RAW,                      /* arg: section */
 	LEAF_PIECE,                            /* index: in unit->pieces */
 	LEAF_ERRORS
 };
+enum glb_what { GLB_MODEL, GLB_CLIP, GLB_ALL };
 /* A unit has at most one directory of each kind, but for folders in raw/, which are LEAF_DIR_PIECES. Numbers of these
  * count on, as do those of folders of stored names: DIR_FOLDER and the folder's number. No unit has both. */
 enum leaf_dir {
@@ -123,6 +125,7 @@ struct unit {
 	struct picture *pictures;              /* by number */
 	uint32_t npictures, nclips;
 	char (*clip_name)[PART_NAME_MAX];      /* of nclips, in place of their numbers; NULL: none have names */
+	uint32_t all_clip, all_suffix;         /* the clip called "all", whose GLB is all~SUFFIX.glb; 0: there is none */
 	struct note *notes;                    /* under tree->lock */
 	_Atomic uint32_t gen;                  /* grows whenever what the unit shows may have changed */
 	_Atomic int64_t mtime;                 /* of the last change, nanoseconds since 1970; 0: the archive's */
@@ -249,6 +252,7 @@ struct tree {
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
 	uint8_t search;                        /* enum searching: of files, and of entries that have names */
+	double fps, tolerance;                 /* tree_options */
 	_Atomic bool shared;                   /* another process changes the archive */
 	bool held;                             /* `state` is, by the commit under way; under `commit` */
 	struct draft *drafts;                  /* under lock */
@@ -283,6 +287,8 @@ void unit_find_companions(struct tree *t, struct unit *u);
 /* The animation pack behind an object that found its other part behind itself. */
 void unit_find_pack_behind(struct tree *t, struct unit *u);
 struct unit *unit_at(const struct tree *t, uint32_t id);
+/* surroundings.called */
+void unit_called(const struct unit *u, struct buf *name, uint32_t *number);
 int unit_new(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
 	     uint64_t hash, struct unit **out, struct err *e);
 /* The unit of a kid, made when it has none; of a plain file too. */
@@ -460,8 +466,9 @@ int part_materials(const struct unit *u, struct object *o, const struct geo_mesh
 void note_mesh(struct tree *t, struct unit *u, uint32_t mesh, const char *text);
 
 /* glb.c */
-/* model.glb; out NULL: only its size. */
-int glb_render(struct tree *t, struct unit *u, struct object *o, struct buf *out, uint64_t *size, struct err *e);
+/* The GLB that a leaf of u is; out NULL: only its size. */
+int glb_render(struct tree *t, struct unit *u, const struct leaf *l, struct object *o, struct buf *out, uint64_t *size,
+	       struct err *e);
 
 /* preview.c */
 /* Whether a model has preview.png: not where the tables tell already that all of its meshes are damaged. */

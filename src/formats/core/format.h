@@ -171,6 +171,9 @@ struct surroundings {
 	/* The file that is format->members[k]; with one reference; NULL: there is none, or e says what failed. */
 	struct source *(*member)(const struct surroundings *, unsigned k, struct err *e);
 	bool handed;                           /* a container knows the members: one may be missing that is needed */
+	/* What the container whose order has meaning calls the entry that holds this object, and its number there; else
+	 * the name of its file, and GEO_NONE. The name ends with no zero. NULL: nobody knows. */
+	void (*called)(const struct surroundings *, struct buf *name, uint32_t *number);
 	/* A file that belongs to the object although it lies elsewhere: its source, with one reference, and in *link a
 	 * number by which the tree knows it. ENOENT: there is none. The same file is the same link. */
 	int (*find)(const struct surroundings *, const struct want *, struct source **out, uint32_t *link, struct err *e);
@@ -285,6 +288,15 @@ struct model_ops {
 	int (*form)(struct object *, uint32_t mesh, struct geo_form *out, struct arena *, struct err *);
 	int (*material)(struct object *, uint32_t i, struct geo_material *out, struct arena *, struct err *);
 	int (*image)(struct object *, uint32_t i, struct geo_image *out, struct arena *, struct err *);
+	/* How clip i moves the bones of a settled skeleton: tracks of bones that are there. */
+	int (*clip)(struct object *, uint32_t i, const struct geo_skeleton *, struct geo_clip *out, struct arena *,
+		    struct err *);
+	/* Calls `each` for what the clips become when they are played: those that move parts of the skeleton together
+	 * are one; rc other than 0: it is damaged, and why it is. Stops at the first result that is not 0 and returns it.
+	 * NULL: each clip plays alone. */
+	int (*motions)(struct object *, const struct geo_skeleton *,
+		       int (*each)(void *ctx, const struct geo_clip *, int rc, const struct err *why), void *ctx,
+		       struct err *);
 	/* Whether a part has its usual file at all (a mesh its OBJ, an image its PNG; PART_BONE, of a model without
 	 * bones: skeleton.yaml), and whether that can be written; from the tables. NULL: yes, but no skeleton, and as
 	 * the hooks for writing tell. */
@@ -328,6 +340,8 @@ struct model_ops {
 /* Finds a file (surroundings.find) and adds it to o->links, also when there is none (src NULL); for open(). Its number
  * in *n; may be NULL. */
 int object_link(struct object *o, const struct want *w, uint32_t *n, struct err *e);
+/* surroundings.called; false when nobody knows. */
+bool object_called(const struct object *o, struct buf *name, uint32_t *number);
 /* surroundings.again; false outside an edit. */
 bool object_again(const struct object *o);
 /* A line for the log of the edit the object was opened for; nothing outside one. */

@@ -190,6 +190,7 @@ struct geo_joint {
 	 * translation. */
 	float inverse[16];
 	bool tied;                             /* `inverse` is stored; else geo_settle() makes it from the rest */
+	uint32_t part;                         /* of the animations, that moves it; GEO_NONE: none does */
 };
 struct geo_skeleton {
 	uint32_t n;
@@ -209,6 +210,55 @@ int geo_settle(struct geo_skeleton *s, struct arena *a, struct err *e);
 /* Of a settled skeleton: what each bone at rest does to what is tied to it, columns x, y, z and translation; NULL when
  * none does anything, as where the model was tied to its bones at rest. */
 int geo_bend(const struct geo_skeleton *s, float (**out)[12], struct arena *a, struct err *e);
+
+/* ---- animations -------------------------------------------------------------------------------------------------- */
+
+/* Numbers of a bone that curves move: the first of three each, for x, y and z. They take the place of what the bone has
+ * at rest; angles are radians around the axes of its parent, around x first and z last. */
+enum { GEO_MOVE = 0, GEO_TURN = 3, GEO_SCALE = 6, GEO_CHANNELS = 9 };
+
+/* Slopes are per frame: on the way to the key, and away from it. */
+struct geo_key { double frame, value, in, out; };
+/* Keys are joined by cubic curves, frames never go back, and where two are at one frame the value jumps. Before the
+ * first and behind the last key their values hold. Without a key the bone stays at rest. */
+struct geo_curve { uint32_t n; struct geo_key *key; };
+
+struct geo_track {
+	uint32_t joint;                        /* no other track of the clip moves it */
+	struct geo_curve curve[GEO_CHANNELS];
+	uint32_t clip, track;                  /* where it is stored */
+};
+
+struct geo_clip {
+	const char *name;
+	double rate;                           /* frames per second; 0: it is not stored */
+	/* Between keys values follow straight lines, and bones turn the shortest way. */
+	bool linear;
+	bool loops;
+	double loop_start;                     /* frame */
+	uint32_t ntracks;
+	struct geo_track *track;
+	uint32_t nslots, *slot;                /* numbers by which games play it; 0: it has none */
+	const char *note;                      /* what about it is uncertain; NULL: nothing */
+};
+
+/* A curve at a frame, with its slopes before and behind it. before: as the frame is reached, where the value jumps. */
+struct geo_point { double value, in, out; };
+void geo_curve_at(const struct geo_curve *c, double frame, bool linear, bool before, struct geo_point *out);
+
+/* Where a track puts its joint, whose rest is j. */
+struct geo_pose { double move[3], turn[4], scale[3]; };
+void geo_track_at(const struct geo_clip *clip, const struct geo_track *t, const struct geo_joint *j, double frame,
+		  struct geo_pose *out);
+/* The frames that the keys of three curves are at, each once, ascending, 0 for all before it, into room for as many as
+ * they have keys. */
+uint32_t geo_key_frames(const struct geo_curve curve[3], double *out);
+
+/* Angles around x, y and z, in that order, and the quaternion they are; and back: y within a quarter turn. */
+void geo_turn_of(const double angle[3], double turn[4]);
+void geo_angles_of(const double turn[4], double angle[3]);
+/* The way from a to b, shortest: 0 is a, 1 is b. */
+void geo_turn_between(const double a[4], const double b[4], double s, double out[4]);
 
 /* ---- one number per corner --------------------------------------------------------------------------------------- */
 

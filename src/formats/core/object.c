@@ -427,6 +427,14 @@ struct source *entry_open(struct source *src, const struct format *container, co
 
 /* ---- editing ---- */
 
+bool object_called(const struct object *o, struct buf *name, uint32_t *number)
+{
+	if (!o->around || !o->around->called)
+		return false;
+	o->around->called(o->around, name, number);
+	return !name->bad;
+}
+
 bool object_again(const struct object *o)
 {
 	return o->around && o->around->again;

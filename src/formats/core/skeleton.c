@@ -92,6 +92,7 @@ void geo_joint_reset(struct geo_joint *j)
 		j->scale[k] = 1;
 	}
 	j->turn[3] = 1;
+	j->part = 0;
 }
 
 /* Quaternion of three unit columns at right angles. */
