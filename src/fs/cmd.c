@@ -12,6 +12,10 @@
 
 #include "folder.h"
 
+#define FPS_LEAST 0.001
+#define FPS_MOST 1000.0
+#define TOLERANCE_MOST 180.0
+
 static void print_help(const struct command *self, FILE *f)
 {
 	fprintf(f, "usage: modelfs %s %s\n", self->name, self->synopsis);
@@ -23,14 +27,44 @@ int cmd_usage(const struct command *self)
 	return 2;
 }
 
-int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
-		int max)
+/* "fps=25,tolerance=0.5" */
+static bool take_timing(const char *text, struct tree_options *opt)
+{
+	int n = 0;
+
+	while (*text) {
+		if (sscanf(text, "fps=%lf%n", &opt->fps, &n) != 1 &&
+		    sscanf(text, "tolerance=%lf%n", &opt->tolerance, &n) != 1)
+			return false;
+		text += n;
+		if (*text == ',')
+			text++;
+		else if (*text)
+			return false;
+	}
+	return true;
+}
+
+bool cmd_timing_fits(const struct command *self, const struct tree_options *opt)
+{
+	if (opt->fps && !(opt->fps >= FPS_LEAST && opt->fps <= FPS_MOST))
+		fprintf(stderr, "modelfs: %s: fps=%g: expected %g to %g\n", self->name, opt->fps, FPS_LEAST, FPS_MOST);
+	else if (!(opt->tolerance >= 0 && opt->tolerance <= TOLERANCE_MOST))
+		fprintf(stderr, "modelfs: %s: tolerance=%g: expected 0 to %g\n", self->name, opt->tolerance,
+			TOLERANCE_MOST);
+	else
+		return true;
+	return false;
+}
+
+int cmd_tree_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
+		     int max, struct tree_options *opt)
 {
 	static const struct option long_options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	char shorts[16];
 	int c;
 
-	snprintf(shorts, sizeof shorts, "+h%s", letters);
+	snprintf(shorts, sizeof shorts, "+h%s%s", opt ? "o:" : "", letters);
 	*given = 0;
 	while ((c = getopt_long(argc, *argv, shorts, long_options, NULL)) != -1) {
 		const char *at = strchr(letters, c);
@@ -40,13 +74,24 @@ int cmd_options(const struct command *self, int argc, char ***argv, const char *
 			printf("%s\n", self->help);
 			return -1;
 		}
-		if (!at)
+		if (c == 'o' && opt && take_timing(optarg, opt)) {
+			if (!cmd_timing_fits(self, opt))
+				return -3;
+			continue;
+		}
+		if (!at || c == 'o')
 			return -1 - cmd_usage(self);
 		*given |= 1u << (at - letters);
 	}
 	*argv += optind;
 	argc -= optind;
 	return argc < min || argc > max ? -1 - cmd_usage(self) : argc;
+}
+
+int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
+		int max)
+{
+	return cmd_tree_options(self, argc, argv, letters, given, min, max, NULL);
 }
 
 int cmd_fail(const struct command *self, const char *where, const struct err *why)
@@ -61,9 +106,10 @@ int cmd_fail_errno(const struct command *self, const char *where, int code)
 	return 1;
 }
 
-struct tree *cmd_open(const struct command *self, const char *path, bool carve)
+struct tree *cmd_open(const struct command *self, const char *path, bool carve, const struct tree_options *timing)
 {
-	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve };
+	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve, .fps = timing ? timing->fps : 0,
+				    .tolerance = timing ? timing->tolerance : 0 };
 	struct err why = { 0 };
 	struct tree *t;
 

@@ -23,12 +23,21 @@ extern const struct command cmd_mount, cmd_umount, cmd_info, cmd_ls, cmd_cat, cm
  * code. */
 int cmd_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
 		int max);
+/* The same with `-o fps=N,tolerance=DEGREES`, for commands that show or write animations. */
+int cmd_tree_options(const struct command *self, int argc, char ***argv, const char *letters, unsigned *given, int min,
+		     int max, struct tree_options *opt);
+/* Whether animations can be shown so; else an error is told. */
+bool cmd_timing_fits(const struct command *self, const struct tree_options *opt);
+#define CMD_TIMING_HELP \
+	"  -o fps=N              frames per second of animations that store no rate, in GLB files (30)\n" \
+	"  -o tolerance=DEGREES  leave out keys of turns that others stand for so closely (0: each frame has one)"
 /* "modelfs: WHAT: WHERE: WHY" on standard error; returns 1. */
 int cmd_fail(const struct command *self, const char *where, const struct err *why);
 int cmd_fail_errno(const struct command *self, const char *where, int code);
 int cmd_usage(const struct command *self);     /* returns 2 */
-/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. carve: as of struct tree_options. */
-struct tree *cmd_open(const struct command *self, const char *path, bool carve);
+/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. carve: as of struct tree_options.
+ * timing: of cmd_tree_options(); NULL: no animations are shown. */
+struct tree *cmd_open(const struct command *self, const char *path, bool carve, const struct tree_options *timing);
 #define CMD_CARVE_HELP "  -c   search what no format knows for models (-o carve)"
 /* All of it, or -errno. */
 int cmd_write_fd(int fd, const void *p, size_t n);

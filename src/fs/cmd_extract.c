@@ -379,14 +379,15 @@ static int run_extract(const struct command *self, int argc, char **argv)
 	struct extract x = { .self = self, .progress = isatty(STDERR_FILENO), .began = cmd_now() };
 	const char *path, *to;
 	struct cmd_place from = { 0 };
+	struct tree_options opt = { 0 };
 	unsigned given;
-	int rc = cmd_options(self, argc, &argv, "c", &given, 2, 3);
+	int rc = cmd_tree_options(self, argc, &argv, "c", &given, 2, 3, &opt);
 
 	if (rc < 0)
 		return -1 - rc;
 	path = rc == 3 ? argv[1] : "";
 	to = argv[rc - 1];
-	x.t = cmd_open(self, argv[0], given);
+	x.t = cmd_open(self, argv[0], given, &opt);
 	if (!x.t)
 		return 1;
 	x.room = malloc(2 * CMD_PIECE);
@@ -403,8 +404,8 @@ static int run_extract(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_extract = {
-	"extract", "[-c] SOURCE [PATH] DIR",
+	"extract", "[-c] [-o OPTIONS] SOURCE [PATH] DIR",
 	"Copies the tree, or what lies below PATH, into DIR. Goes on after a bad entry; ends with a list of what\n"
-	"failed.\n" CMD_CARVE_HELP,
+	"failed.\n" CMD_CARVE_HELP "\n" CMD_TIMING_HELP,
 	run_extract
 };

@@ -73,13 +73,14 @@ static int cat_file(struct cat *c, const char *path)
 static int run_cat(const struct command *self, int argc, char **argv)
 {
 	struct cat c = { .self = self };
+	struct tree_options opt = { 0 };
 	unsigned given;
 	struct tree *t;
-	int rc = cmd_options(self, argc, &argv, "c", &given, 2, 2);
+	int rc = cmd_tree_options(self, argc, &argv, "c", &given, 2, 2, &opt);
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0], given);
+	t = cmd_open(self, argv[0], given, &opt);
 	if (!t)
 		return 1;
 	c.room = malloc(CMD_PIECE);
@@ -93,7 +94,8 @@ static int run_cat(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_cat = {
-	"cat", "[-c] SOURCE PATH", "Writes one file of the tree to standard output.\n" CMD_CARVE_HELP, run_cat
+	"cat", "[-c] [-o OPTIONS] SOURCE PATH",
+	"Writes one file of the tree to standard output.\n" CMD_CARVE_HELP "\n" CMD_TIMING_HELP, run_cat
 };
 
 /* ---- ls ---- */
@@ -248,11 +250,12 @@ static int ls_place(struct ls *l, const char *path)
 static int run_ls(const struct command *self, int argc, char **argv)
 {
 	struct ls l = { .self = self };
-	int rc = cmd_options(self, argc, &argv, "lRc", &l.how, 1, 2);
+	struct tree_options opt = { 0 };
+	int rc = cmd_tree_options(self, argc, &argv, "lRc", &l.how, 1, 2, &opt);
 
 	if (rc < 0)
 		return -1 - rc;
-	l.t = cmd_open(self, argv[0], l.how & LS_CARVE);
+	l.t = cmd_open(self, argv[0], l.how & LS_CARVE, &opt);
 	if (!l.t)
 		return 1;
 	rc = ls_place(&l, rc == 2 ? argv[1] : "");
@@ -261,8 +264,9 @@ static int run_ls(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_ls = {
-	"ls", "[-lRc] SOURCE [PATH]",
-	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below\n" CMD_CARVE_HELP, run_ls
+	"ls", "[-lRc] [-o OPTIONS] SOURCE [PATH]",
+	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below\n" CMD_CARVE_HELP "\n"
+	CMD_TIMING_HELP, run_ls
 };
 
 /* ---- info ---- */
@@ -392,7 +396,7 @@ static int run_info(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0], given);
+	t = cmd_open(self, argv[0], given, NULL);
 	if (!t)
 		return 1;
 	if (tree_is_folder(t)) {

@@ -100,7 +100,7 @@ static int run_put(const struct command *self, int argc, char **argv)
 	struct err why = { 0 };
 	struct tree *t;
 	unsigned given;
-	int rc = cmd_options(self, argc, &argv, "gnc", &given, 3, 3);
+	int rc = cmd_tree_options(self, argc, &argv, "gnc", &given, 3, 3, &opt);
 
 	if (rc < 0)
 		return -1 - rc;
@@ -118,9 +118,9 @@ static int run_put(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_put = {
-	"put", "[-gnc] SOURCE PATH FILE",
+	"put", "[-gnc] [-o OPTIONS] SOURCE PATH FILE",
 	"Does what writing FILE (- is standard input) over PATH in a mount would do.\n"
 	"  -g   the archive may grow, moving its own later data (-o grow)\n"
 	"  -n   keep nothing that `modelfs undo` could take back (-o noundo)\n"
-	CMD_CARVE_HELP, run_put
+	CMD_CARVE_HELP "\n" CMD_TIMING_HELP, run_put
 };

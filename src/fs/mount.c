@@ -33,7 +33,7 @@ struct options {
 	char *names;
 	unsigned cache;                        /* MiB */
 	unsigned max_read;
-	unsigned fps;
+	double fps, tolerance;
 	int foreground, stats, ro, grow, noundo, carve;
 	char *paths[2];
 	int npaths, help;
@@ -53,7 +53,8 @@ static const struct fuse_opt option_table[] = {
 	OPT("grow", grow, 1),
 	OPT("noundo", noundo, 1),
 	OPT("carve", carve, 1),
-	OPT("fps=%u", fps, 0),
+	OPT("fps=%lf", fps, 0),
+	OPT("tolerance=%lf", tolerance, 0),
 	FUSE_OPT_KEY("-h", KEY_HELP),
 	FUSE_OPT_KEY("--help", KEY_HELP),
 	FUSE_OPT_END
@@ -189,8 +190,6 @@ static int mount_tree(const struct command *self, struct mount *m, const char *p
 	if (!o->ro && !m->writable)
 		log_line("%s: %s read-only: %s", tree_path(m->tree), m->folder ? "models are" : "mounted",
 			 why ? why : "it cannot be written");
-	if (o->fps)
-		log_line("%s: clips show their keys by frames: fps changes nothing", tree_path(m->tree));
 	tree_warm(m->tree);                    /* mount returns when the tree can be read */
 	return add_our_options(args, tree_path(m->tree), o->max_read, m->writable || (m->folder && !o->ro)) ?
 	       cmd_fail_errno(self, o->paths[0], ENOMEM) : mount_session(m, args, point, o);
@@ -201,12 +200,13 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 	struct tree_options topt = {
 		.names = o->names, .cache = (size_t)o->cache << 20, .slow = loop_let_go,
 		.write = !o->ro, .noundo = o->noundo, .grow = o->grow, .carve = o->carve,
+		.fps = o->fps, .tolerance = o->tolerance,
 	};
 	struct mount m = { .uid = getuid(), .gid = getgid(), .max_read = o->max_read };
 	struct err why = { 0 };
 	struct stat st;
 	char *point;
-	int rc = clean_stale(self, o->paths[1]);
+	int rc = cmd_timing_fits(self, &topt) ? clean_stale(self, o->paths[1]) : 2;
 
 	if (rc)
 		return rc;
@@ -263,6 +263,7 @@ const struct command cmd_mount = {
 	"  -o carve        search what no format knows for models, not only .pak files\n"
 	"  -o names=FILE   labels for entries: lines INDEX<tab>LABEL\n"
 	"  -o cache=MIB    memory for what was decoded (256)\n"
+	CMD_TIMING_HELP "\n"
 	"  -o stats        log at the end how much was decoded\n"
 	"  -o ...          options of libfuse, such as allow_other", run_mount
 };

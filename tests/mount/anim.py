@@ -1,0 +1,487 @@
+"""animations/*.glb: what a clip does to the bones at each frame is what the stored keys say, worked out here from the
+corpus' numbers and the specification alone; the Khronos validator, Blender and assimp read them; looking makes none.
+"""
+import json
+import math
+import os
+import random
+import re
+import struct
+
+import gltf
+import lib
+from gltf import Glb, corpus
+from lib import Mount, read
+
+TURN, MOVE, SCALE = (8, 16, 32), (64, 128, 256), (512, 1024, 2048)
+NEAR = 1e-4                                        # of the model's size
+
+
+# ---------------------------------------------------------------- matrices: rows of 4 numbers, 3 rows
+
+def times(a, b):
+    return [[sum(a[r][k] * b[k][c] for k in range(3)) + (a[r][3] if c == 3 else 0) for c in range(4)] for r in range(3)]
+
+
+def placed(move, turn, scale=(1, 1, 1)):
+    return [[turn[r][c] * scale[c] for c in range(3)] + [move[r]] for r in range(3)]
+
+
+def euler(x, y, z):
+    """Rz * Ry * Rx."""
+    (sx, cx), (sy, cy), (sz, cz) = ((math.sin(v), math.cos(v)) for v in (x, y, z))
+    return [[cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx],
+            [sz * cy, sz * sy * sx + cz * cx, sz * sy * cx - cz * sx],
+            [-sy, cy * sx, cy * cx]]
+
+
+def quaternion(x, y, z, w):
+    return [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]
+
+
+def worlds(local, parents):
+    out = []
+    for m, p in zip(local, parents):
+        out.append(times(out[p], m) if p is not None and p >= 0 else m)
+    return out
+
+
+def off(have, want, size):
+    """How far apart two lists of matrices are, by the size of the model as it is posed: clips of the corpora make bones
+    35 times as large, and those that hang on them again."""
+    size = max([size] + [abs(m[r][3]) for m in want for r in range(3)])
+    long = max([1] + [abs(m[r][c]) for m in want for r in range(3) for c in range(3)])
+    return max((abs(x - y) / (size if c == 3 else long) for m, n in zip(have, want) for r, s in zip(m, n)
+                for c, (x, y) in enumerate(zip(r, s))), default=0)
+
+
+def extent(parents, moves):
+    at = worlds([placed(m, euler(0, 0, 0)) for m in moves], parents)
+    return max([1] + [abs(m[r][3]) for m in at for r in range(3)])
+
+
+# ---------------------------------------------------------------- what a GLB says
+
+def sampled(glb, sampler, path, t):
+    if 'rows' not in sampler:
+        sampler['rows'] = [r[0] for r in glb.rows(sampler['input'])], glb.rows(sampler['output'])
+    times_, rows = sampler['rows']
+    cubic = sampler['interpolation'] == 'CUBICSPLINE'
+    if t <= times_[0] or t >= times_[-1]:
+        i = 0 if t <= times_[0] else len(times_) - 1
+        return rows[3 * i + 1 if cubic else i]
+    i = max(k for k in range(len(times_)) if times_[k] <= t)
+    span = times_[i + 1] - times_[i]
+    s = (t - times_[i]) / span
+    if cubic:
+        p, m, q, n = rows[3 * i + 1], rows[3 * i + 2], rows[3 * i + 4], rows[3 * i + 3]
+        return [(2 * s**3 - 3 * s**2 + 1) * a + span * (s**3 - 2 * s**2 + s) * b + (3 * s**2 - 2 * s**3) * c +
+                span * (s**3 - s**2) * d for a, b, c, d in zip(p, m, q, n)]
+    a, b = rows[i], rows[i + 1]
+    if path != 'rotation':
+        return [x + s * (y - x) for x, y in zip(a, b)]
+    dot = sum(x * y for x, y in zip(a, b))
+    b = b if dot >= 0 else [-y for y in b]
+    angle = math.acos(min(1, abs(dot)))
+    f, g = (1 - s, s) if angle < 1e-4 else (math.sin((1 - s) * angle) / math.sin(angle),
+                                            math.sin(s * angle) / math.sin(angle))
+    v = [f * x + g * y for x, y in zip(a, b)]
+    n = math.sqrt(sum(x * x for x in v))
+    return [x / n for x in v]
+
+
+def animation(glb, name):
+    return next(a for a in glb.doc.get('animations', []) if a['name'] == name)
+
+
+def channels_of(glb, anim):
+    return {(c['target']['node'], c['target']['path']): anim['samplers'][c['sampler']] for c in anim['channels']}
+
+
+def local_of(glb, channels, node, seconds):
+    n = glb.doc['nodes'][node]
+    rest = {'translation': n.get('translation', [0, 0, 0]), 'rotation': n.get('rotation', [0, 0, 0, 1]),
+            'scale': n.get('scale', [1, 1, 1])}
+    for path in rest:
+        if (node, path) in channels:
+            rest[path] = sampled(glb, channels[node, path], path, seconds)
+    return placed(rest['translation'], quaternion(*rest['rotation']), rest['scale'])
+
+
+def shown_pose(glb, channels, bones, parents, seconds):
+    return worlds([local_of(glb, channels, i, seconds) for i in range(bones)], parents)
+
+
+# ---------------------------------------------------------------- what keys of a pack say
+
+def curve(keys, frame):
+    """[value, frame, in, out], ascending."""
+    if frame <= keys[0][1] or frame >= keys[-1][1]:
+        return keys[0][0] if frame <= keys[0][1] else keys[-1][0]
+    i = max(k for k in range(len(keys)) if keys[k][1] <= frame)
+    (x0, t0, _, m0), (x1, t1, m1, _) = keys[i], keys[i + 1]
+    d = frame - t0
+    s = d / (t1 - t0)
+    return x0 * (1 - 3 * s**2 + 2 * s**3) + x1 * (3 * s**2 - 2 * s**3) + m0 * d * (1 - s)**2 + m1 * d * (s**2 - s)
+
+
+def keyed(track, bits, unit, rest, frame):
+    have = {c['bit']: c['keys'] for c in reversed(track)}
+    return [curve(have[b], frame) * unit if have.get(b) else r for b, r in zip(bits, rest)]
+
+
+def stored_places(bones, tracks, frame):
+    """tracks: {bone: channels}. Of each bone in the space of its parent."""
+    out = []
+    for i, b in enumerate(bones):
+        t = tracks.get(i, [])
+        out.append(placed(keyed(t, MOVE, 1 / 16, b['offset'], frame),
+                          euler(*keyed(t, TURN, math.pi / 8192, (0, 0, 0), frame)),
+                          keyed(t, SCALE, 1 / 256, (1, 1, 1), frame)))
+    return out
+
+
+SKIPPED = {7: [21, 22], 40: [9, 10, 16, 17, 24, 31, 37, 38, 42, 47], 47: [17]}
+
+
+def bones_of_part(skeleton, part):
+    last = (skeleton['parameters'] + [0, 0])[1] or len(skeleton['bones'])
+    return [i for i, b in enumerate(skeleton['bones'][:last]) if b['part'] == part]
+
+
+def tracks_of(skeleton, clip, part, species):
+    if skeleton['kind'] == 'mhfu':
+        targets = bones_of_part(skeleton, part)
+    else:
+        targets = [2 + r for r in range(len(skeleton['bones'])) if r not in SKIPPED.get(species, [])]
+    return {b: t for b, t in zip(targets, clip['tracks']) if b < len(skeleton['bones']) and any(c['keys'] for c in t)}
+
+
+def last_frame(tracks):
+    return max((k[1] for t in tracks.values() for c in t for k in c['keys']), default=0)
+
+
+def clip_differs(glb, name, skeleton, tracks, fps=30):
+    """What is wrong with an animation that should be these tracks."""
+    bones, bad = skeleton['bones'], []
+    parents = [b['parent'] for b in bones]
+    known = any(c['bit'] in TURN + MOVE + SCALE for t in tracks.values() for c in t if c['keys'])
+    if not known:
+        return lib.unless(name not in [a['name'] for a in glb.doc.get('animations', [])], 'an animation without keys')
+    channels = channels_of(glb, animation(glb, name))
+    for (node, path), s in channels.items():
+        bits = {'translation': MOVE, 'rotation': TURN, 'scale': SCALE}[path]
+        have = [c for c in tracks.get(node, []) if c['bit'] in bits]
+        bad += lib.unless(have, f'{path} of bone {node}, which has no keys')
+    size, end = extent(parents, [b['offset'][:3] for b in bones]), last_frame(tracks)
+    for frame in sorted({0, 1, end // 3, end // 2, end - 1, end, end + 5} & set(range(end + 6))):
+        have = [local_of(glb, channels, i, frame / fps) for i in range(len(bones))]
+        want = stored_places(bones, tracks, frame)
+        far = [off([h], [w], size) for h, w in zip(have, want)] + [off(worlds(have, parents), worlds(want, parents), size)]
+        bad += lib.unless(max(far) < NEAR, f'frame {frame}: {max(far):.2g} of the size')
+    for node, t in tracks.items():                 # between frames: places and scales, which are not baked
+        frame = end / 2 + .4
+        want = keyed(t, MOVE, 1 / 16, bones[node]['offset'], frame)
+        have = [r[3] for r in local_of(glb, channels, node, frame / fps)]
+        bad += lib.unless(max(abs(a - b) for a, b in zip(want, have)) < NEAR * size, f'bone {node} at {frame}')
+    return bad
+
+
+def motions(pack):
+    """{number: [(clip, part)]} of the slots, and which numbers play the same."""
+    streams, out = pack['streams'], {}
+    fu = pack['kind'] == 'mhfu'
+    each = max(100, -(-max(map(len, streams)) // 100) * 100)
+    for n, slots in enumerate(streams):
+        for i, clip in enumerate(slots):
+            if clip is not None:
+                out.setdefault((n % 2 if fu else n) * each + i, []).append((clip, n // 2 if fu else 0))
+    groups = {}
+    for number in sorted(out):
+        groups.setdefault(tuple(out[number]), []).append(number)
+    return {numbers[0]: (list(clips), numbers) for clips, numbers in groups.items()}
+
+
+def pack_differs(where, skeleton, pack, species=None, fps=30):
+    bad = []
+    part = {c: n // 2 for n in range(len(pack['streams']) - 1, -1, -1) for c in pack['streams'][n] if c is not None}
+    for i, clip in enumerate(pack['clips']):
+        glb = Glb(read(where, f'{i:03}.glb'))
+        tracks = tracks_of(skeleton, clip, part[i], species)
+        bad += [f'{where} clip {i}: {x}' for x in clip_differs(glb, f'clip_{i:03}', skeleton, tracks, fps)[:2]]
+        bad += lib.unless(not glb.doc.get('meshes'), f'{where} clip {i}: it has meshes')
+    whole = Glb(read(where, 'all.glb'))
+    want = motions(pack)
+    for number, (clips, numbers) in want.items():
+        name, tracks = f'slot_{number:03}', {}
+        for clip, k in clips:
+            tracks.update(tracks_of(skeleton, pack['clips'][clip], k, species))
+        bad += [f'{where} {name}: {x}' for x in clip_differs(whole, name, skeleton, tracks, fps)[:2]]
+        have = [a for a in whole.doc.get('animations', []) if a['name'] == name]
+        bad += lib.unless(not have or have[0]['extras']['slots'] == numbers, f'{where} {name}: slots')
+    names = [a['name'] for a in whole.doc.get('animations', [])]
+    bad += lib.unless(set(names) <= {f'slot_{n:03}' for n in want} and len(set(names)) == len(names), f'{where}: {names}')
+    return bad
+
+
+def beside(parent, entry, what):
+    name = entry.get('companions', {}).get(what)
+    return next((x['truth'] for x in parent['entries'] if x['name'] == name), None) if name else None
+
+
+def with_packs(parent, path):
+    for entry in parent.get('entries', []):
+        at = path + [entry['name']]
+        pack, bones = beside(parent, entry, 'animations'), beside(parent, entry, 'skeleton')
+        if pack and bones:
+            yield os.path.join(*at, 'animations'), bones, pack
+        yield from with_packs(entry, at)
+
+
+def mhfu(t):
+    for seed, where in corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac').items():
+        to, bad, n = t.extract(os.path.join(where, 'pac')), [], 0
+        for path, bones, pack in with_packs(json.load(open(os.path.join(where, 'pac.expected.json'))), []):
+            bad += pack_differs(os.path.join(to, path), bones, pack)
+            n += 1
+        t.none(bad, f'mhfu, seed {seed}: the poses of {n} packs are those of their keys')
+        t.ok(n, 'there are packs')
+
+
+def mhp3rd(t):
+    for seed, where in corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'mhp3rd').items():
+        e, bad, n = json.load(open(os.path.join(where, 'mhp3rd.expected.json')))['entries'], [], 0
+        archive = os.path.join(where, 'mhp3rd', 'DATA.BIN')
+        for entry in e:
+            if entry['type'] != 'anm':
+                continue
+            pac = next(x for x in e if int(x['name'][:5]) == int(entry['name'][:5]) - 2)
+            bones = next(x['truth'] for x in pac['entries'] if x['type'] == 'ahi')
+            path = os.path.join(pac['name'], '00.pmo', 'animations')
+            bad += pack_differs(t.extract(archive, path), bones, entry['truth'])
+            n += 1
+            break
+        t.none(bad, f'mhp3rd, seed {seed}: the poses of a moveset behind its model are those of its keys')
+        t.ok(n, 'there is a moveset')
+
+
+def made_monster(t, name, game='mhp3rd', tracks=60):
+    """A model, skeleton and pack of that name in a folder, and the truth of both."""
+    m, rng = lib.module('mkmhp'), random.Random(5)
+    model = m.new_model(rng, '102' if game == 'mhp3rd' else '1.0', [1], 56, 1, tame=True)
+    skeleton = m.new_skeleton(rng, game, 56)
+    pack = m.new_anim(rng, game, 2, 4, tracks)
+    folder = t.dir('monster')
+    for ext, data in (('pmo', m.pmo_node(model).data), ('ahi', m.write_skeleton(skeleton)), ('anm', m.write_anim(pack))):
+        with open(os.path.join(folder, f'{name}.{ext}'), 'wb') as f:
+            f.write(data)
+    return folder, m.skeleton_truth(skeleton), m.anim_truth(pack)
+
+
+def species(t):
+    if not os.path.isdir(lib.CORPUS):
+        raise lib.Skip('no corpus')
+    for name, number in (('em040', 40), ('05171-EM007_m', 7), ('em047', 47), ('em003', None), ('stem040', None)):
+        folder, bones, pack = made_monster(t, name)
+        to = t.extract(folder)
+        where = os.path.join(to, name + '.pmo', 'animations')
+        t.none(pack_differs(where, bones, pack, number), f'{name}: the bones that species {number} moves')
+        notes = {a.get('extras', {}).get('note', '')[:7] for a in Glb(read(where, 'all.glb')).doc['animations']}
+        t.ok(notes == ({''} if number in (7, 47) else {'sources'} if number else {'which b'}), f'{name}: what is not known is said',
+             notes)
+
+
+def options(t):
+    """Frames per second, and keys left out within a tolerance."""
+    if not os.path.isdir(lib.CORPUS):
+        raise lib.Skip('no corpus')
+    folder, bones, pack = made_monster(t, 'em047')
+    at = os.path.join('em047.pmo', 'animations')
+    to = os.path.join(t.dir('fps'), 'x')
+    r = lib.run('extract', '-o', 'fps=24', folder, at, to)
+    t.ok(not r.returncode, 'extract -o fps=24', r.stderr)
+    t.none(pack_differs(to, bones, pack, 47, 24), 'frames are as long as told')
+    plain, thin = t.extract(folder, at), os.path.join(t.dir('thin'), 'x')
+    r = lib.run('extract', '-o', 'tolerance=2', folder, at, thin)
+    bad, saved = [], 0
+    for i in range(len(pack['clips'])):
+        a, b = (Glb(read(x, f'{i:03}.glb')) for x in (plain, thin))
+        saved += len(a.bin) - len(b.bin)
+        for (node, path), s in channels_of(a, animation(a, f'clip_{i:03}')).items():
+            u = channels_of(b, animation(b, f'clip_{i:03}'))[node, path]
+            for (seconds,) in a.rows(s['input']) if path == 'rotation' else []:
+                x, y = (sampled(g, v, path, seconds) for g, v in ((a, s), (b, u)))
+                apart = 2 * math.acos(min(1, abs(sum(p * q for p, q in zip(x, y)))))
+                bad += lib.unless(apart < math.radians(2) + 1e-3, f'clip {i}, bone {node}: {math.degrees(apart)}')
+    t.none(bad, 'turns stay within the tolerance')
+    t.ok(saved > 10000, f'which saves {saved} bytes', saved)
+    for wrong in ('fps=0.0001', 'fps=-1', 'tolerance=-1', 'fps=x', 'size=3'):
+        t.same(lib.run('ls', '-o', wrong, folder).returncode, 2, f'{wrong} is refused')
+
+
+# ---------------------------------------------------------------- JOM
+
+FLIP = (1, -1, -1)
+
+
+def jom_pose(e, key):
+    """In the file's own axes, then turned."""
+    bones, local = e['bones'], []
+    for i, b in enumerate(bones):
+        up = bones[b['parent']]['pivot'] if 0 <= b['parent'] < i else (0, 0, 0)
+        move = [(x - y + (r if not 0 <= b['parent'] < i else 0)) / 65536 for x, y, r in zip(b['pivot'], up, key[0])]
+        local.append(placed(move, euler(*(a * math.pi / 32768 for a in key[1][i]))))
+    at = worlds(local, [b['parent'] if 0 <= b['parent'] < i else None for i, b in enumerate(bones)])
+    return [[[m[r][c] * FLIP[r] * (FLIP[c] if c < 3 else 1) for c in range(4)] for r in range(3)] for m in at]
+
+
+def jom_clip_differs(glb, name, e, a):
+    bones, bad = e['bones'], []
+    parents = [b['parent'] if 0 <= b['parent'] < i else None for i, b in enumerate(bones)]
+    channels = channels_of(glb, animation(glb, name))
+    size = max([1] + [abs(x) / 65536 for b in bones for x in b['pivot']])
+    bad += lib.unless({p for n, p in channels} == {'translation', 'rotation'} and
+                      {n for n, p in channels} == set(range(len(bones))), 'channels')
+    for i, key in enumerate(a['keys']) if a['key_ticks'] else [(0, a['keys'][-1])]:
+        far = off(shown_pose(glb, channels, len(bones), parents, i * a['key_ticks'] / 60), jom_pose(e, key), size)
+        bad += lib.unless(far < NEAR, f'key {i}: {far:.2g} of the size')
+    loop = animation(glb, name).get('extras', {}).get('loop', False)
+    return bad + lib.unless(loop == bool(a['flags'] & 1), 'loop')
+
+
+def jom(t):
+    for seed, where in corpus(t, 'jom', 'mkjom.py', '--out', 'OUT').items():
+        to, bad, n = t.extract(os.path.join(where, 'files')), [], 0
+        for e in json.load(open(os.path.join(where, 'expected.json')))['models']:
+            at = os.path.join(to, e['file'], 'animations')
+            if not e['animations'] or not e['bones']:
+                bad += lib.unless(not os.path.isdir(at) or not [x for x in os.listdir(at) if x.endswith('.glb')], at)
+                continue
+            whole = Glb(read(at, 'all.glb'))
+            names = [a['name'] for a in whole.doc['animations']]
+            files = sorted(x[:-5] for x in os.listdir(at) if x.endswith('.yaml'))
+            bad += lib.unless(sorted(names) == files and len(names) == len(e['animations']), f'{at}: {names} {files}')
+            for name, a in zip(names, e['animations']):
+                for glb in (whole, Glb(read(at, name + '.glb'))):
+                    bad += [f'{at} {name}: {x}' for x in jom_clip_differs(glb, name, e, a)[:2]]
+                n += 1
+        t.none(bad, f'jom, seed {seed}: the poses of {n} animations are those of their keys')
+        t.ok(n > 20, 'there are animations', n)
+
+
+# ---------------------------------------------------------------- other programs
+
+def all_animations(t, few=False):
+    sources = [os.path.join(w, n) for w in corpus(t, 'jom', 'mkjom.py', '--out', 'OUT').values() for n in ('files', 'bad')]
+    sources += [os.path.join(w, n) for w in corpus(t, 'mhp', 'mkmhp.py', 'OUT').values()
+                for n in ('pac', 'bad', os.path.join('mhp3rd', 'DATA.BIN'), os.path.join('mhfu', 'DATA.BIN'))]
+    out = []
+    for s in sources[::4] if few else sources:
+        to = os.path.join(t.dir('extract'), 'x')
+        lib.run('extract', s, to)
+        out += [os.path.join(to, p) for p in lib.files(to) if p.endswith('.glb') and f'animations{os.sep}' in p]
+    to = t.extract(t.demo)
+    out += [os.path.join(to, p) for p in lib.files(to) if p.endswith('.glb') and f'animations{os.sep}' in p]
+    return [p for p in out if os.path.getsize(p)]
+
+
+def valid(t):
+    lib.need('node')
+    code, _ = lib.other('node', '-e', "require('gltf-validator')")
+    if code:
+        raise lib.Skip('node does not find gltf-validator')
+    files = all_animations(t)
+    script, job = t.file('validate.js', gltf.VALIDATE.encode()), t.file('job.json', json.dumps(files).encode())
+    code, said = lib.other('node', script, job, limit=lib.LIMIT * 5)
+    lines = said.splitlines()
+    t.ok(lines and lines[-1] == 'done' and not code, 'the validator ran', said[-400:])
+    t.none(lines[:-1], f'the validator has no errors or warnings for {len(files)} files')
+    t.ok(len(files) > 300, 'all corpora', len(files))
+
+
+BLENDER = r'''
+import bpy, json, sys, numpy
+numpy.bool = bool
+result = []
+for path in json.load(open(sys.argv[-1])):
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    try:
+        bpy.ops.import_scene.gltf(filepath=path)
+        tracks = {t.name for o in bpy.data.objects if o.animation_data for t in o.animation_data.nla_tracks}
+        result.append(sorted(tracks))
+    except Exception as e:
+        result.append(repr(e))
+json.dump(result, open(sys.argv[-1] + '.out', 'w'))
+'''
+
+
+def some_animations(t):
+    files = all_animations(t, few=True)
+    random.Random(1).shuffle(files)
+    return [p for p in files if p.endswith('all.glb')][:6] + [p for p in files if not p.endswith('all.glb')][:10]
+
+
+def blender(t):
+    lib.need('blender')
+    files = some_animations(t)
+    job, script = t.file('job.json', json.dumps(files).encode()), t.file('import.py', BLENDER.encode())
+    code, said = lib.other('blender', '-b', '--factory-startup', '-noaudio', '--python', script, '--', job,
+                           env={**os.environ, 'HOME': t.dir('home'), 'PATH': os.defpath}, limit=lib.LIMIT * 4)
+    if not os.path.exists(job + '.out'):
+        raise RuntimeError(f'blender: {code}: {said[-600:]}')
+    bad = []
+    for path, have in zip(files, json.load(open(job + '.out'))):
+        want = sorted(a['name'] for a in Glb(read(path)).doc.get('animations', []))
+        bad += lib.unless(have == want, f'{path}: {have}, expected {want}')
+    t.none(bad, f'Blender reads the animations of {len(files)} files')
+
+
+def assimp(t):
+    lib.need('assimp')
+    bad, files = [], [p for p in some_animations(t) if p.endswith('all.glb')]
+    for path in files:
+        code, said = lib.other('assimp', 'info', path, '-r')
+        have = dict(re.findall(r'^(Animations):\s+(\d+)', said, re.M))
+        want = len(Glb(read(path)).doc.get('animations', []))
+        bad += lib.unless(int(have.get('Animations', -1)) == want, f'{path}: {have or said[-200:]}, expected {want}')
+    t.none(bad, f'assimp reads the animations of {len(files)} files')
+
+
+# ---------------------------------------------------------------- the mount
+
+def mounted(t):
+    """Sizes are told without making a file; names cost nothing; what changes in the pack or the bones changes here."""
+    if lib.fuse_missing() or not os.path.isdir(lib.CORPUS):
+        raise lib.Skip(lib.fuse_missing() or 'no corpus')
+    folder, bones, pack = made_monster(t, 'em047')
+    at, clips = os.path.join('em047.pmo', 'animations'), len(pack['clips'])
+    with Mount(t, folder, 'ro', 'stats') as m:
+        names = sorted(os.listdir(os.path.join(m.point, at)))
+    want = sorted([f'{i:03}.{e}' for i in range(clips) for e in ('yaml', 'glb')] + ['all.glb'])
+    t.ok(names == want and m.rendered() == 0, 'listing makes nothing', names)
+    with Mount(t, folder, 'ro', 'stats') as m:
+        sizes = {n: os.stat(os.path.join(m.point, at, n)).st_size for n in names if n.endswith('.glb') and n != 'all.glb'}
+    t.ok(m.rendered() == 0, 'nor do sizes of clips', m.rendered())
+    with Mount(t, folder, 'fps=30') as m:
+        bad = [n for n, size in sizes.items() if len(read(m.point, at, n)) != size]
+        t.none(bad, 'they are those of the bytes')
+        glb, whole = read(m.point, at, '000.glb'), read(m.point, at, 'all.glb')
+        path = os.path.join(m.point, at, '000.yaml')
+        text = read(path)
+        edited = re.sub(rb'- \[-?\d+, 0,', b'- [77, 0,', text, count=1)
+        with open(path, 'wb') as f:
+            f.write(edited)
+        after = [read(m.point, at, n) for n in ('000.glb', 'all.glb')]
+        t.ok(edited != text and after[0] != glb and after[1] != whole, 'they follow an edited clip')
+        path = os.path.join(m.point, 'em047.pmo', 'skeleton.yaml')
+        text = read(path)
+        with open(path, 'wb') as f:
+            f.write(re.sub(rb'offset: \[[^,]*,', b'offset: [7.5,', text, count=1))
+        t.ok(all(Glb(read(m.point, at, n)).doc['nodes'][0]['translation'][0] == 7.5 for n in ('000.glb', 'all.glb')),
+             'and an edited bone')
+
+
+if __name__ == '__main__':
+    lib.main(mhfu, mhp3rd, species, options, jom, valid, blender, assimp, mounted)
