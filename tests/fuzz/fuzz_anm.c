@@ -1,6 +1,10 @@
 /* Animation pack: whatever the bytes, probe and open agree, the header can be described, a clip is refused or shown. */
 #include "build.h"
+#include "export.h"
 #include "fuzz.h"
+
+#define BONES 6u
+#define CLIPS 16u
 
 extern const struct format fmt_anm;
 
@@ -16,12 +20,55 @@ static void describe(struct object *o)
 			abort();
 }
 
+static int show(void *ctx, const struct geo_clip *clip, int rc, const struct err *why)
+{
+	struct err e;
+
+	(void)why;
+	if (!rc && glb_animation(ctx, clip, NULL, &e) == -EBADMSG)
+		abort();
+	return 0;
+}
+
+/* On a skeleton of two parts. */
+static void play(struct object *o)
+{
+	struct geo_joint joint[BONES];
+	struct geo_skeleton s = { BONES, joint };
+	struct arena a = { 0 };
+	struct glb *g = NULL;
+	struct buf out = { 0 };
+	struct err e;
+	uint64_t size;
+
+	for (unsigned i = 0; i < BONES; i++) {
+		joint[i] = (struct geo_joint){ .name = "bone", .parent = (int32_t)i - 1 };
+		geo_joint_reset(&joint[i]);
+		joint[i].part = i % 2;
+	}
+	if (geo_settle(&s, &a, &e) || glb_begin(&g, &s, true, &e))
+		abort();
+	for (uint32_t i = 0; i < object_count(o, PART_CLIP) && i < CLIPS; i++) {
+		struct geo_clip clip;
+
+		if (!fmt_anm.model->clip(o, i, &s, &clip, &a, &e))
+			show(g, &clip, 0, &e);
+	}
+	fmt_anm.model->motions(o, &s, show, g, &e);
+	glb_end(g, &out, &size, &e);
+	buf_free(&out);
+	glb_free(g);
+	arena_free(&a);
+}
+
 static void use(struct object *o)
 {
 	if ((o->variant != NULL) != (build_probe(&fmt_anm, o->src, "", NULL, 0, NULL) > 0))
 		abort();
-	if (o->variant)
-		describe(o);
+	if (!o->variant)
+		return;
+	describe(o);
+	play(o);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
