@@ -26,13 +26,14 @@ int glb_begin(struct glb **out, const struct geo_skeleton *s, bool write, struct
 /* Mesh `number`, whose node has that name (NULL: mesh_NUMBER, as the mesh itself); of_part as for obj_write(). */
 int glb_mesh(struct glb *g, uint32_t number, const char *name, const struct geo_mesh *m,
 	     const struct geo_material *of_part, struct err *e);
-/* How clips become animations. */
-struct glb_timing {
-	double fps;                            /* of clips that store no rate; 0: 30 */
-	double tolerance;                      /* degrees that turns may be off between keys; 0: each frame has a key */
-};
 /* A clip of the skeleton. One that moves nothing is left out. */
-int glb_animation(struct glb *g, const struct geo_clip *clip, const struct glb_timing *timing, struct err *e);
+int glb_animation(struct glb *g, const struct geo_clip *clip, const struct geo_timing *timing, struct err *e);
+/* The animations of a scene as poses of a settled skeleton, whose bones the nodes are by name: scene->nclips of them,
+ * which last as long as both. Bones that lie otherwise in their parents than here, and parents that are moved as a
+ * whole, make no difference: what counts is how a bone moves away from its rest. EINVAL: a bone is missing or there
+ * twice, or something else moves. */
+int glb_wishes(const struct geo_scene *scene, const struct geo_skeleton *s, struct geo_wish **out, struct arena *a,
+	       struct err *e);
 /* After the meshes: number of the i-th picture that materials want; false: there are no more. One that is not given
  * then is not there. */
 bool glb_wants_picture(const struct glb *g, uint32_t i, uint32_t *number);

@@ -9,7 +9,6 @@
 #include "bytes.h"
 #include "gltf.h"
 
-#define DEFAULT_RATE 30.0
 #define RADIANS (3.14159265358979323846 / 180)
 #define INPUTS_KEPT 32u                        /* times of samplers that others may share */
 #define LOOK_AHEAD 64u                         /* frames that one key may stand for, with a tolerance */
@@ -186,19 +185,6 @@ static void put_curves(struct animating *x, uint32_t joint, const char *path, co
 
 /* ---- turns ---- */
 
-/* How far apart two turns are, in radians. */
-static double angle_between(const double a[4], const double b[4])
-{
-	double same = 0, apart = 0;
-
-	for (unsigned k = 0; k < 4; k++) {
-		same += (a[k] - b[k]) * (a[k] - b[k]);
-		apart += (a[k] + b[k]) * (a[k] + b[k]);
-	}
-	same = sqrt(same < apart ? same : apart) / 2;
-	return 4 * asin(same < 1 ? same : 1);
-}
-
 /* Whether the way from key a to key b passes what lies between them. */
 static bool passes(const struct animating *x, const double (*turn)[4], const double *frame, uint32_t a, uint32_t b)
 {
@@ -206,7 +192,7 @@ static bool passes(const struct animating *x, const double (*turn)[4], const dou
 		double way[4];
 
 		geo_turn_between(turn[a], turn[b], (frame[i] - frame[a]) / (frame[b] - frame[a]), way);
-		if (angle_between(way, turn[i]) > x->tolerance)
+		if (geo_turns_apart(way, turn[i]) > x->tolerance)
 			return false;
 	}
 	return true;
@@ -341,12 +327,12 @@ static void put_animation(struct animating *x)
 	glb_push(g, g->animations, animation);
 }
 
-int glb_animation(struct glb *g, const struct geo_clip *clip, const struct glb_timing *timing, struct err *e)
+int glb_animation(struct glb *g, const struct geo_clip *clip, const struct geo_timing *timing, struct err *e)
 {
 	struct arena a = { 0 };
 	struct animating x = { .g = g, .clip = clip, .a = &a };
 
-	x.rate = clip->rate > 0 ? clip->rate : timing && timing->fps > 0 ? timing->fps : DEFAULT_RATE;
+	x.rate = clip->rate > 0 ? clip->rate : timing && timing->fps > 0 ? timing->fps : GEO_FPS;
 	/* Keys that are shown as they are stored stay. */
 	x.tolerance = timing && !clip->linear ? timing->tolerance * RADIANS : 0;
 	x.channels = cJSON_CreateArray();

@@ -374,7 +374,7 @@ static int verify(struct object *o, struct err *e)
 
 static const struct model_ops ops = {
 	.open = open_pack, .count = count, .locate = locate, .doc = doc, .verify = verify,
-	.doc_put = anm_doc_put, .clip = anm_clip, .motions = anm_motions,
+	.doc_put = anm_doc_put, .clip = anm_clip, .motions = anm_motions, .clips_put = anm_clips_put,
 };
 
 const struct format fmt_anm = {

@@ -1,5 +1,5 @@
 /* Animation packs: what anm.c (the pack and its tables), anmclip.c (the clips), anm_play.c (what they do), anm_edit.c
- * (what is written) and anm_place.c (where it goes) share. */
+ * and anm_put.c (what is written) and anm_place.c (where it goes) share. */
 #ifndef MODELFS_ANM_H
 #define MODELFS_ANM_H
 
@@ -63,8 +63,8 @@ uint64_t anm_track_size(const struct anm_heads *h, const struct anm_moves *t);
 /* ---- what clips do to a skeleton; anm_play.c ---- */
 
 #define ANM_ANGLE (3.14159265358979323846 / 8192)      /* radians */
-/* The number of a curve that channel `bit` is; GEO_CHANNELS: none. And what 1 means in it. */
-unsigned anm_channel_of(uint32_t bit);
+/* The channel that a curve is, and what 1 means in it. */
+uint32_t anm_bit(unsigned channel);
 double anm_unit(unsigned channel);
 int anm_clip(struct object *o, uint32_t i, const struct geo_skeleton *s, struct geo_clip *out, struct arena *a,
 	     struct err *e);
@@ -81,12 +81,14 @@ int anm_doc_put(struct object *o, unsigned kind, uint32_t index, const struct yn
 
 /* How the clips of a pack change. */
 struct anm_change {
-	uint32_t clip;                         /* gets other bytes; ANM_NO_CLIP: none does */
-	const struct buf *bytes;
+	const struct buf *bytes;               /* of each clip that gets others; empty: it does not. NULL: none does */
 	const uint32_t *slot;                  /* what the nslots slots play: old numbers, the next ones are new clips,
 						* ANM_NO_CLIP; NULL: as before. Clips that none plays are removed */
 	uint32_t fresh;                        /* new clips, without tracks */
 };
+/* The tracks of clips move bones as somebody wants; anm_put.c. */
+int anm_clips_put(struct object *o, const struct geo_skeleton *s, struct geo_wish *wish, uint32_t n,
+		  const struct geo_timing *timing, struct err *e);
 /* Writes them: later clips move so that no gap opens, slots follow. */
 int anm_place(struct object *o, const struct anm_change *c, struct err *e);
 

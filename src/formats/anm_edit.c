@@ -255,16 +255,16 @@ static int take_tracks(struct editing *d, const struct ynode *list)
 static int put_clip(struct object *o, uint32_t i, const struct ynode *tracks, struct arena *a, struct err *e)
 {
 	struct editing d = { .a = a, .heads = anm_heads_of(o), .clip = i, .e = e };
-	struct buf bytes = { 0 };
-	struct anm_change change = { .clip = i, .bytes = &bytes };
-	int rc = anm_read_clip(o, i, &d.old, a, e);
+	struct buf *bytes = arena_alloc(a, ((const struct anm_pack *)o->priv)->nclips, sizeof *bytes);
+	struct anm_change change = { .bytes = bytes };
+	int rc = bytes ? anm_read_clip(o, i, &d.old, a, e) : err_nomem(e);
 
 	rc = rc ? rc : take_tracks(&d, tracks);
 	if (!rc) {
-		anm_write_clip(d.heads, &d.now, &bytes);
-		rc = bytes.bad ? err_nomem(e) : anm_place(o, &change, e);
+		anm_write_clip(d.heads, &d.now, &bytes[i]);
+		rc = bytes[i].bad ? err_nomem(e) : anm_place(o, &change, e);
+		buf_free(&bytes[i]);
 	}
-	buf_free(&bytes);
 	return rc;
 }
 
@@ -406,7 +406,7 @@ static int count_fresh(struct slots *s, struct err *e)
 
 static int put_slots(struct object *o, const struct ynode *root, bool *taken, struct arena *a, struct err *e)
 {
-	struct anm_change change = { .clip = ANM_NO_CLIP };
+	struct anm_change change = { 0 };
 	struct slots s;
 	int rc = read_numbers(o, &s, a, e);
 

@@ -123,8 +123,8 @@ static int gather(struct placing *p, struct err *e)
 	for (uint32_t i = 0; i < pack->nclips; i++) {
 		buf_add(&p->bytes, p->old + (from - pack->clips_at), pack->at[i] - from);
 		p->now[i] = pack->clips_at + (uint32_t)p->bytes.len;
-		if (i == p->change->clip)
-			buf_add(&p->bytes, p->change->bytes->p, p->change->bytes->len);
+		if (p->change->bytes && p->change->bytes[i].len)
+			buf_add(&p->bytes, p->change->bytes[i].p, p->change->bytes[i].len);
 		else if (p->used[i])
 			buf_add(&p->bytes, p->old + (pack->at[i] - pack->clips_at), p->size[i]);
 		from = pack->at[i] + p->size[i];
@@ -235,16 +235,37 @@ static int place_anew(struct placing *p, struct err *e)
 	return rc ? rc : write_slots(p, e);
 }
 
+/* Whether all clips that change keep their sizes. */
+static bool sizes_stay(const struct placing *p)
+{
+	const struct buf *bytes = p->change->bytes;
+	struct anm_clip head;
+
+	for (uint32_t i = 0; i < p->pack->nclips; i++)
+		if (bytes[i].len && (anm_check_clip(p->o, i, &head, NULL) || head.size != bytes[i].len))
+			return false;
+	return true;
+}
+
+static int patch_clips(struct placing *p, struct err *e)
+{
+	const struct buf *bytes = p->change->bytes;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->pack->nclips && !rc; i++)
+		if (bytes[i].len)
+			rc = object_patch(p->o, 0, p->pack->at[i], bytes[i].p, bytes[i].len, anm_name(i).text, e);
+	return rc;
+}
+
 static int place(struct placing *p, struct err *e)
 {
 	const struct anm_change *c = p->change;
-	struct anm_clip head;
 	uint32_t unused;
 	int rc;
 
-	if (c->bytes && !anm_check_clip(p->o, c->clip, &head, NULL) && head.size == c->bytes->len)
-		return object_patch(p->o, 0, p->pack->at[c->clip], c->bytes->p, c->bytes->len, anm_name(c->clip).text,
-				    e);
+	if (c->bytes && sizes_stay(p))
+		return patch_clips(p, e);
 	rc = read_slots(p, e);
 	rc = rc ? rc : find_used(p, e);
 	if (rc)

@@ -115,13 +115,18 @@ static const struct { uint32_t bit; double unit; } channels[GEO_CHANNELS] = {
 	[GEO_SCALE] = { 0x200, 1.0 / 256 }, { 0x400, 1.0 / 256 }, { 0x800, 1.0 / 256 },
 };
 
-unsigned anm_channel_of(uint32_t bit)
+static unsigned channel_of(uint32_t bit)
 {
 	unsigned k = 0;
 
 	while (k < GEO_CHANNELS && channels[k].bit != bit)
 		k++;
 	return k;
+}
+
+uint32_t anm_bit(unsigned channel)
+{
+	return channels[channel].bit;
 }
 
 double anm_unit(unsigned channel)
@@ -159,20 +164,12 @@ static int take_track(const struct playing *p, uint32_t clip, const struct anm_m
 
 	*out = (struct geo_track){ .joint = joint, .clip = clip, .track = number };
 	for (uint32_t k = 0; k < t->count && !rc; k++) {
-		unsigned channel = anm_channel_of(t->v[k].channel);
+		unsigned channel = channel_of(t->v[k].channel);
 
 		if (channel < GEO_CHANNELS && !out->curve[channel].n)
 			rc = take_keys(p, clip, m, &t->v[k], channels[channel].unit, &out->curve[channel], e);
 	}
 	return rc;
-}
-
-static bool moves(const struct geo_track *t)
-{
-	for (unsigned k = 0; k < GEO_CHANNELS; k++)
-		if (t->curve[k].n)
-			return true;
-	return false;
 }
 
 /* Adds the tracks of a clip, as it moves that part, to out, which has room for as many as there are bones. */
@@ -184,7 +181,7 @@ static int add_clip(const struct playing *p, uint32_t clip, uint32_t part, struc
 
 	for (uint32_t i = 0; !rc && i < m.count && bone != GEO_NONE && out->ntracks < p->skeleton->n; i++) {
 		rc = take_track(p, clip, &m, i, bone, &out->track[out->ntracks], e);
-		out->ntracks += !rc && moves(&out->track[out->ntracks]);
+		out->ntracks += !rc;
 		bone = next_bone(p, part, bone);
 	}
 	if (rc || out->loops)

@@ -100,6 +100,7 @@ static const struct model_ops ops = {
 	.open = open_model, .count = count, .locate = locate, .chunk = chunk, .doc = jom_doc, .mesh = jom_mesh,
 	.mesh_full = jom_mesh_full, .skeleton = jom_skeleton, .skeleton_put = jom_skeleton_put,
 	.clip = jom_clip,
+	.clips_put = jom_clips_put,
 	.form = jom_form, .material = jom_material, .image = jom_image, .has = has, .part_name = part_name,
 	.verify = jom_verify, .doc_tree = jom_doc_tree, .doc_put = jom_doc_put, .mesh_put = jom_mesh_put,
 	.image_put = jom_image_put, .image_fits = jom_image_fits, .check = jom_check,

@@ -216,6 +216,9 @@ int jom_skeleton_put(struct object *o, const struct geo_skeleton *now, const uin
 /* An animation; jom_clip.c. */
 int jom_clip(struct object *o, uint32_t i, const struct geo_skeleton *s, struct geo_clip *out, struct arena *a,
 	     struct err *e);
+/* jom_clipput.c */
+int jom_clips_put(struct object *o, const struct geo_skeleton *s, struct geo_wish *wish, uint32_t n,
+		  const struct geo_timing *timing, struct err *e);
 int jom_form(struct object *o, uint32_t mesh, struct geo_form *out, struct arena *a, struct err *e);
 int jom_material(struct object *o, uint32_t i, struct geo_material *out, struct arena *a, struct err *e);
 

@@ -219,7 +219,7 @@ int apply_node(struct edit *ed, struct node n, struct store *text, struct err *e
 	case LEAF_FILE:
 		return apply_file(ed, u, &l, text, e);
 	case LEAF_GLB:
-		return apply_glb(ed, u, text, e);
+		return l.arg == GLB_MODEL ? apply_glb(ed, u, text, e) : apply_animations(ed, u, &l, text, e);
 	default:
 		return apply_text(ed, u, &l, text, e);
 	}
@@ -240,6 +240,13 @@ bool apply_repeats(struct node n)
 	/* A picture of more colours than the palette holds is another one once it is saved; a header may number parts
 	 * that have other numbers once one is removed. */
 	return l && l->kind != LEAF_PNG && l->kind != LEAF_WHOLE && !(l->kind == LEAF_DOC && l->arg == DOC_HEADER);
+}
+
+static bool clips_writable(struct tree *t, struct unit *u)
+{
+	struct unit *pack = apply_pack(u);
+
+	return pack->format->model && pack->format->model->clips_put && tree_file_writable(t, tree_file(t, pack->file));
 }
 
 /* Whether the format can write this very part, as the tables tell. */
@@ -280,7 +287,7 @@ bool node_writable(struct tree *t, struct node n)
 	case LEAF_MTL:
 	case LEAF_PREVIEW:
 	case LEAF_ERRORS: return false;
-	case LEAF_GLB: return m && m->mesh_put;
+	case LEAF_GLB: return l.arg == GLB_MODEL ? m && m->mesh_put : clips_writable(t, u);
 	case LEAF_OBJ: return m && m->mesh_put && can_put(t, u, PART_MESH, l.index);
 	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l.index);
 	case LEAF_PNG: return m && m->image_put && can_put(t, u, PART_IMAGE, l.index);

@@ -48,7 +48,7 @@ struct adding {
 
 static int put_clip(struct adding *x, const struct geo_clip *clip)
 {
-	struct glb_timing timing = { x->t->fps, x->t->tolerance };
+	struct geo_timing timing = { x->t->fps, x->t->tolerance };
 
 	return glb_animation(x->glb, clip, &timing, x->e);
 }

@@ -43,6 +43,7 @@ struct tree_options {
 	bool noundo, grow;
 	bool carve;                            /* what no format knows is searched, whatever its name */
 	double fps, tolerance;                 /* of animations in GLB files: struct glb_timing */
+	double fps, tolerance;                 /* of animations in GLB files: struct geo_timing */
 };
 
 struct tree_counts {

@@ -483,5 +483,228 @@ def mounted(t):
              'and an edited bone')
 
 
+# ---------------------------------------------------------------- written back
+
+def glb_bytes(doc, blob):
+    blob += bytes(-len(blob) % 4)
+    doc['buffers'] = [{'byteLength': len(blob)}]
+    text = json.dumps(doc).encode()
+    text += b' ' * (-len(text) % 4)
+    return struct.pack('<4s3I4s', b'glTF', 2, 28 + len(text) + len(blob), len(text), b'JSON') + text + \
+        struct.pack('<I4s', len(blob), b'BIN\0') + blob
+
+
+def with_channel(b, name, node, path, times_, rows):
+    """A GLB in which an animation moves a node so: one row per time, straight between them."""
+    glb = Glb(b)
+    doc, blob = glb.doc, bytearray(glb.bin[:glb.doc['buffers'][0]['byteLength']])
+    anim = animation(glb, name)
+
+    def accessor(values, shape):
+        flat = [x for v in values for x in v]
+        doc['bufferViews'].append({'buffer': 0, 'byteOffset': len(blob), 'byteLength': 4 * len(flat)})
+        blob.extend(struct.pack(f'<{len(flat)}f', *flat))
+        doc['accessors'].append({'bufferView': len(doc['bufferViews']) - 1, 'componentType': 5126, 'count': len(values),
+                                 'type': shape, 'min': [min(flat)], 'max': [max(flat)]})
+        return len(doc['accessors']) - 1
+
+    anim['samplers'].append({'input': accessor([[t] for t in times_], 'SCALAR'), 'interpolation': 'LINEAR',
+                             'output': accessor(rows, 'VEC4' if path == 'rotation' else 'VEC3')})
+    anim['channels'] = [c for c in anim['channels'] if (c['target']['node'], c['target']['path']) != (node, path)]
+    anim['channels'].append({'sampler': len(anim['samplers']) - 1, 'target': {'node': node, 'path': path}})
+    return glb_bytes(doc, bytes(blob))
+
+
+def baked(b, name, node, path, frames, change, fps=30):
+    """The same animation with one channel as change(frame, value) wants it."""
+    glb = Glb(b)
+    channels, n = channels_of(glb, animation(glb, name)), glb.doc['nodes'][node]
+    rest = {'translation': [0, 0, 0], 'rotation': [0, 0, 0, 1], 'scale': [1, 1, 1]}[path]
+    rows = []
+    for f in range(frames):
+        v = sampled(glb, channels[node, path], path, f / fps) if (node, path) in channels else n.get(path, rest)
+        rows.append(list(change(f, list(v))))
+    return with_channel(b, name, node, path, [f / fps for f in range(frames)], rows)
+
+
+def turned_z(v, degrees):
+    x, y, z, w = v
+    s, c = math.sin(math.radians(degrees) / 2), math.cos(math.radians(degrees) / 2)
+    return [c * x - s * y, c * y + s * x, c * z + s * w, c * w - s * z]
+
+
+def put(t, source, path, data):
+    return lib.run('put', source, path, t.file('put.glb', data))
+
+
+def rows_of(yaml):
+    """The keys of each channel: {(track, channel): [[value, frame, in, out]]}."""
+    out, track, keys = {}, -1, None
+    for line in yaml.decode().splitlines():
+        if line.startswith('- channels'):
+            track += 1
+        elif 'channel:' in line:
+            keys = out.setdefault((track, line.split(': ')[1].split()[0]), [])
+        elif line.strip().startswith('- [') and keys is not None:
+            keys.append(json.loads(line.strip()[2:]))
+    return out
+
+
+def unchanged(t):
+    """Every GLB saved as it is changes no byte."""
+    if not os.path.isdir(lib.CORPUS):
+        raise lib.Skip('no corpus')
+    pac = os.path.join(corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[1], 'pac')
+    jom = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[1], 'files')
+    monster = made_monster(t, 'em040')[0]
+    bad, n = [], 0
+    for folder in (pac, jom, monster):
+        to, here = t.extract(folder), t.dir('copy')
+        for name in os.listdir(folder):
+            with open(os.path.join(here, name), 'wb') as f:
+                f.write(read(folder, name))
+        was = lib.snapshot(here)
+        for path in lib.files(to):
+            if f'animations{os.sep}' in path and path.endswith('.glb'):
+                r = put(t, here, path, read(to, path))
+                bad += lib.unless(not r.returncode and not r.stderr, f'{path}: {r.stderr}')
+                n += 1
+        bad += lib.differences(lib.snapshot(here), was)
+    t.none(bad, f'{n} files saved as they are change no byte')
+
+
+def edited(t):
+    """What is moved in a program moves, and nothing else."""
+    if not os.path.isdir(lib.CORPUS):
+        raise lib.Skip('no corpus')
+    folder, bones, pack = made_monster(t, 'em047')
+    at = 'em047.pmo/animations/'
+    name, glb = 'clip_000', lib.run('cat', folder, at + '000.glb').stdout
+    tracks = tracks_of(bones, pack['clips'][0], 0, 47)
+    end = last_frame(tracks)
+    node = next(i for i, v in tracks.items() if {c['bit'] for c in v} & set(TURN) and {c['bit'] for c in v} & set(MOVE) and
+                any(len(c['keys']) > 2 for c in v if c['bit'] in TURN))
+    track = next(k for k, v in enumerate(pack['clips'][0]['tracks']) if v == tracks[node])
+
+    def again():
+        return lib.run('cat', folder, at + '000.glb').stdout, rows_of(lib.run('cat', folder, at + '000.yaml').stdout)
+
+    def differs(have, want, what, edited_path):
+        a, b = Glb(have), Glb(want)
+        x, y = channels_of(a, animation(a, name)), channels_of(b, animation(b, name))
+        bad = []
+        for i in range(len(bones['bones'])):
+            for f in range(end + 1):
+                far = off([local_of(a, x, i, f / 30)], [local_of(b, y, i, f / 30)], 1)
+                bad += lib.unless(far < (.15 if edited_path == 'translation' else 2e-3), f'bone {i} at {f}: {far}')
+        t.none(bad, what)
+
+    was = again()[1]
+    want = baked(glb, name, node, 'rotation', end + 1, lambda f, v: turned_z(v, 20) if 5 <= f <= 9 else v)
+    r = put(t, folder, at + '000.glb', want)
+    t.ok(not r.returncode, 'some frames of a turn', r.stderr)
+    have, now = again()
+    differs(have, want, 'are as they were written', 'rotation')
+    t.none([k for k in was if k[0] != track and was[k] != now[k]], 'other tracks keep their keys')
+    kept = [k for key in was if key[0] == track for k in was[key] if k in now[key]]
+    t.ok(kept, f'{len(kept)} keys outside of those frames stay', kept)
+    glb, was = have, now
+    r = put(t, folder, at + '000.glb', have)
+    t.ok(not r.returncode and again()[0] == have, 'saved again nothing changes', r.stderr)
+    want = baked(glb, name, node, 'translation', end + 1, lambda f, v: [v[0], v[1] + 3, v[2]])
+    r = put(t, folder, at + '000.glb', want)
+    have, now = again()
+    t.ok(not r.returncode, 'a place', r.stderr)
+    differs(have, want, 'is as it was written', 'translation')
+    moved = {k for k in now if now[k] != was.get(k)}
+    t.ok(moved == {(track, 'location_y')}, 'only y has other keys', moved)
+    r = lib.run('undo', folder, '2')
+    t.ok(not r.returncode, 'undo', r.stderr)
+    free = next(i for i, v in tracks.items() if not {c['bit'] for c in v} & set(SCALE))
+    want = baked(lib.run('cat', folder, at + '000.glb').stdout, name, free, 'scale', end + 1, lambda f, v: [2, 1, 1])
+    r = put(t, folder, at + '000.glb', want)
+    now = again()[1]
+    k = next(k for k, v in enumerate(pack['clips'][0]['tracks']) if v == tracks[free])
+    t.ok(not r.returncode and now.get((k, 'scale_x')) == [[512, 0, 0, 0]] and (k, 'scale_y') not in now,
+         'a channel that was not there gets one key', [r.stderr, now.get((k, 'scale_x'))])
+
+
+def refused(t):
+    if not os.path.isdir(lib.CORPUS):
+        raise lib.Skip('no corpus')
+    folder, bones, pack = made_monster(t, 'em047')
+    path = 'em047.pmo/animations/000.glb'
+    glb, whole = (lib.run('cat', folder, f'em047.pmo/animations/{n}.glb').stdout for n in ('000', 'all'))
+    tracks = tracks_of(bones, pack['clips'][0], 0, 47)
+    node = next(iter(tracks))
+    was = lib.snapshot(folder)
+
+    def no(data, says, path=path):
+        r = put(t, folder, path, data)
+        t.ok(r.returncode == 1 and all(x in r.stderr for x in says), f'refused: {" ".join(says)}', r.stderr)
+
+    def renamed(data, old, new):
+        g = Glb(data)
+        for x in g.doc['nodes'] + g.doc['animations']:
+            x['name'] = new if x.get('name') == old else x.get('name')
+        return glb_bytes(g.doc, g.bin[:g.doc['buffers'][0]['byteLength']])
+
+    bone = bones['bones'][node]['name']
+    no(baked(glb, 'clip_000', 0, 'translation', 3, lambda f, v: [f, 0, 0]), ['bone NULL', 'no track'])
+    no(baked(glb, 'clip_000', node, 'translation', 3, lambda f, v: [5000, 0, 0]), [bone, '5000', 'frame 0', '2047.94'])
+    no(renamed(glb, bone, 'Cube'), [bone, 'missing'])
+    no(renamed(glb, 'BD-30', bone), [bone, 'twice'])
+    no(renamed(whole, 'slot_000', 'Wave'), ['Wave', 'none of those'], 'em047.pmo/animations/all.glb')
+    no(b'glTF', [], path)
+    no(baked(glb, 'clip_000', node, 'rotation', 2, lambda f, v: v, fps=1e-4), ['ends at frame 300000'])
+    t.none(lib.differences(lib.snapshot(folder), was), 'refused files change nothing')
+    folder, bones, pack = made_monster(t, 'em01', 'mhfu', 20)
+    glb = lib.run('cat', folder, 'em01.pmo/animations/000.glb').stdout
+    node = next(iter(tracks_of(bones, pack['clips'][0], 0, None)))
+    no(baked(glb, 'clip_000', node, 'scale', 2, lambda f, v: [2, 2, 2]), ['bone_', 'scaled', 'Freedom Unite'],
+       'em01.pmo/animations/000.glb')
+
+
+def jom_edited(t):
+    made = corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')
+    folder = t.dir('jom')
+    source = os.path.join(folder, 'SKEL4.JOM')
+    with open(source, 'wb') as f:
+        f.write(read(made[1], 'files', 'SKEL4.JOM'))
+    e = next(m for m in json.load(open(os.path.join(made[1], 'expected.json')))['models'] if m['file'] == 'SKEL4.JOM')
+    was, keys = read(source), e['animations'][0]['keys']
+    at = e['animations'][0]['offset']
+    glb = lib.run('cat', source, 'animations/WALK.glb').stdout
+
+    def change(node, path, key, value):
+        g = Glb(glb)
+        s = channels_of(g, animation(g, 'WALK'))[node, path]
+        rows = g.rows(s['output'])
+        rows[key] = value
+        return with_channel(glb, 'WALK', node, path, [r[0] for r in g.rows(s['input'])], rows)
+
+    pivot = turned_pivot = [x / 65536 for x in e['bones'][0]['pivot']]
+    r = put(t, source, 'animations/WALK.glb', change(0, 'translation', 1, [pivot[0] + 1, -pivot[1] - 2, -pivot[2] - 3]))
+    now = read(source)
+    t.ok(not r.returncode, 'the root of a key', r.stderr)
+    start = was.index(b'ANIM') + 8 + at + (12 + 6 * 4)
+    have = struct.unpack('>3i', now[start:start + 12])
+    t.ok(max(abs(a - b) for a, b in zip(have, (65536, 131072, 196608))) < 64, 'is as it was written', have)
+    t.ok(now[:start] + now[start + 12:] == was[:start] + was[start + 12:], 'and nothing else is changed')
+    lib.run('undo', source)
+    r = put(t, source, 'animations/all.glb', lib.run('cat', source, 'animations/all.glb').stdout)
+    t.ok(not r.returncode and read(source) == was, 'all of them, unchanged', r.stderr)
+    r = put(t, source, 'animations/WALK.glb', change(2, 'rotation', 2, [0, 0, math.sin(math.pi / 8), math.cos(math.pi / 8)]))
+    now = read(source)
+    start = was.index(b'ANIM') + 8 + at + 2 * (12 + 6 * 4) + 12 + 6 * 2
+    have = [a % 65536 for a in struct.unpack('>3h', now[start:start + 6])]
+    t.ok(not r.returncode and have in ([0, 0, 57344], [32768, 32768, 24576]), 'a turn of 45 degrees', [r.stderr, have])
+    t.ok(now[:start] + now[start + 6:] == was[:start] + was[start + 6:], 'and nothing else')
+    r = put(t, source, 'animations/WALK.glb', change(2, 'translation', 2, [9, 9, 9]) if (2, 'translation') in channels_of(
+        Glb(glb), animation(Glb(glb), 'WALK')) else with_channel(glb, 'WALK', 2, 'translation', [0, 1], [[9, 9, 9]] * 2))
+    t.ok(r.returncode == 1 and 'only roots' in r.stderr, 'bones that hang on others are not moved', r.stderr)
+
+
 if __name__ == '__main__':
-    lib.main(mhfu, mhp3rd, species, options, jom, valid, blender, assimp, mounted)
+    lib.main(mhfu, mhp3rd, species, options, jom, valid, blender, assimp, mounted, unchanged, edited, refused,
+             jom_edited)

@@ -326,6 +326,10 @@ struct model_ops {
 	/* The bones of skeleton() with other places at rest: of joint i the parts in change[i], enum geo_change. What
 	 * a bone of the format has not is EINVAL, by its name. */
 	int (*skeleton_put)(struct object *, const struct geo_skeleton *now, const uint8_t *change, struct err *);
+	/* Clips are to move the bones of a settled skeleton as those animations do: keys are set where they differ by
+	 * more than the format's step, also in what clip() and motions() share. Marks those it knows. */
+	int (*clips_put)(struct object *, const struct geo_skeleton *, struct geo_wish *, uint32_t n,
+			 const struct geo_timing *, struct err *);
 	/* Of the right size, or EINVAL "512x512 needed, got 500x500". rgba is set; indexed and palette too when the
 	 * file had a palette. */
 	int (*image_put)(struct object *, uint32_t i, const struct geo_image *, struct err *);

@@ -254,6 +254,36 @@ void geo_track_at(const struct geo_clip *clip, const struct geo_track *t, const 
  * they have keys. */
 uint32_t geo_key_frames(const struct geo_curve curve[3], double *out);
 
+/* An animation that somebody wrote: where it puts the joints of a skeleton. */
+struct geo_wish {
+	const char *name;
+	uint32_t clip;                         /* that it is to be; GEO_NONE: what motions() calls so */
+	double last;                           /* seconds, of its last key */
+	void (*at)(const struct geo_wish *, uint32_t joint, double seconds, struct geo_pose *out);
+	void *ctx;
+	bool taken;                            /* by the format: it is a clip or motion that there is */
+};
+
+/* How animations are shown. */
+struct geo_timing {
+	double fps;                            /* of clips that store no rate; 0: 30 */
+	double tolerance;                      /* degrees that turns may be off between keys; 0: each frame has a key */
+};
+#define GEO_FPS 30.0
+
+/* How keys of a curve are stored: multiples of `unit`, at most `most` of it. Values that differ by no more than `step`
+ * are the same. */
+struct geo_fit { double unit, most, step; };
+/* Whether an animation is called so, or so with the ".001" that programs add. exact: only the former. */
+bool geo_wish_is(const struct geo_wish *w, const char *name, bool exact);
+/* Changes a curve that is `was` at frames 0 to n - 1 to be `now` there. Keys stay where both agree. EINVAL: the first
+ * value that cannot be stored. */
+int geo_curve_fit(const struct geo_curve *c, const double *was, const double *now, uint32_t n,
+		  const struct geo_fit *how, struct geo_curve *out, bool *changed, struct arena *a, struct err *e);
+/* As geo_angles_of(), but of all angles that are this turn those nearest to others. */
+void geo_angles_near(const double turn[4], const double to[3], double angle[3]);
+double geo_turns_apart(const double a[4], const double b[4]);          /* radians */
+
 /* Angles around x, y and z, in that order, and the quaternion they are; and back: y within a quarter turn. */
 void geo_turn_of(const double angle[3], double turn[4]);
 void geo_angles_of(const double turn[4], double angle[3]);

@@ -1,0 +1,353 @@
+/* Animations of a GLB that somebody wrote, as poses of the skeleton that is shown.
+ *
+ * Programs turn bones as they like to draw them, hang them on an object of their own and leave its place to it. Then
+ * what a bone does is told from the way it goes in the scene: if R is where it rests there and M where it is moved to,
+ * M R^-1 goes before where it rests here. Where nodes are as they were shown, their numbers are taken as they are. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "export.h"
+
+#define SAME 1e-5                              /* of places and turns at rest, for 1 and what is more */
+#define STILL 1e-4                             /* what does not count as moving */
+
+struct matrix { double v[12]; };               /* columns x, y, z and translation */
+
+struct bone {
+	uint32_t node;
+	int32_t parent;                        /* bone that the node hangs on in the scene; -1 */
+	struct matrix before;                  /* from there to the node's parent */
+	struct matrix after;                   /* from where it rests here to the node's own axes */
+};
+
+struct bones {
+	const struct geo_scene *scene;
+	const struct geo_skeleton *s;
+	int32_t *of_node;                      /* bone that a node is; -1 */
+	struct bone *v;
+	bool direct;                           /* nodes are as they were shown */
+};
+
+/* The channels of one animation. */
+struct motion {
+	const struct bones *bones;
+	const struct scene_channel *(*channel)[3];
+};
+
+/* ---- matrices ---- */
+
+static struct matrix times(const struct matrix *a, const struct matrix *b)
+{
+	struct matrix m;
+
+	for (unsigned c = 0; c < 4; c++)
+		for (unsigned r = 0; r < 3; r++)
+			m.v[3 * c + r] = a->v[r] * b->v[3 * c] + a->v[3 + r] * b->v[3 * c + 1] +
+					 a->v[6 + r] * b->v[3 * c + 2] + (c == 3 ? a->v[9 + r] : 0);
+	return m;
+}
+
+static void cross(const double *a, const double *b, double *out)
+{
+	out[0] = a[1] * b[2] - a[2] * b[1];
+	out[1] = a[2] * b[0] - a[0] * b[2];
+	out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* What has no inverse is left alone. */
+static struct matrix inverse(const struct matrix *m)
+{
+	struct matrix out = *m;
+	double rows[3][3], det;
+
+	cross(m->v + 3, m->v + 6, rows[0]);
+	cross(m->v + 6, m->v, rows[1]);
+	cross(m->v, m->v + 3, rows[2]);
+	det = m->v[0] * rows[0][0] + m->v[1] * rows[0][1] + m->v[2] * rows[0][2];
+	if (det == 0 || !isfinite(1 / det))
+		return out;
+	for (unsigned r = 0; r < 3; r++) {
+		out.v[9 + r] = 0;
+		for (unsigned c = 0; c < 3; c++) {
+			out.v[3 * c + r] = rows[r][c] / det;
+			out.v[9 + r] -= rows[r][c] / det * m->v[9 + c];
+		}
+	}
+	return out;
+}
+
+static struct matrix placed(const float move[3], const float turn[4], const float scale[3])
+{
+	double x = turn[0], y = turn[1], z = turn[2], w = turn[3];
+	struct matrix m = { {
+		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
+		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
+		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
+		move[0], move[1], move[2],
+	} };
+
+	for (unsigned k = 0; k < 9; k++)
+		m.v[k] *= scale[k / 3];
+	return m;
+}
+
+static const struct matrix nowhere = { { 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0 } };
+
+static struct matrix rest_of_node(const struct scene_node *n)
+{
+	return placed(n->move, n->turn, n->scale);
+}
+
+static struct matrix rest_here(const struct geo_skeleton *s, int32_t i)
+{
+	struct matrix m = nowhere;
+
+	for (; i >= 0; i = s->joint[i].parent) {
+		struct matrix local = placed(s->joint[i].move, s->joint[i].turn, s->joint[i].scale);
+
+		m = times(&local, &m);
+	}
+	return m;
+}
+
+/* ---- which node is which bone ---- */
+
+static int find_node(struct bones *b, uint32_t bone, struct err *e)
+{
+	const struct geo_scene *scene = b->scene;
+	int32_t found = -1, like = -1;
+
+	for (uint32_t i = 0; i < scene->nnodes; i++) {
+		if (scene->node[i].mesh >= 0)
+			continue;
+		if (!strcmp(scene->node[i].name, b->s->joint[bone].name)) {
+			if (found >= 0)
+				return err_set(e, EINVAL, "bone %.60s is there twice", b->s->joint[bone].name);
+			found = (int32_t)i;
+		} else if (glb_is_named(scene->node[i].name, b->s->joint[bone].name)) {
+			like = (int32_t)i;
+		}
+	}
+	found = found >= 0 ? found : like;
+	if (found < 0)
+		return err_set(e, EINVAL, "bone %.60s is missing", b->s->joint[bone].name);
+	b->v[bone].node = (uint32_t)found;
+	b->of_node[found] = (int32_t)bone;
+	return 0;
+}
+
+static bool near(const float *a, const float *b, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		if (fabs((double)a[k] - (double)b[k]) > SAME * (1 + fabs((double)b[k])))
+			return false;
+	return true;
+}
+
+static bool same_turn(const float a[4], const float b[4])
+{
+	float other[4] = { -a[0], -a[1], -a[2], -a[3] };
+
+	return near(a, b, 4) || near(other, b, 4);
+}
+
+/* What the nodes between a bone and the next one above do. */
+static void find_parent(struct bones *b, uint32_t bone)
+{
+	static const float origin[3], unturned[4] = { 0, 0, 0, 1 }, unscaled[3] = { 1, 1, 1 };
+	struct bone *v = &b->v[bone];
+	const struct geo_joint *j = &b->s->joint[bone];
+	const struct scene_node *n = &b->scene->node[v->node];
+	int32_t at = n->parent;
+
+	v->before = nowhere;
+	b->direct &= near(n->move, j->move, 3) && same_turn(n->turn, j->turn) && near(n->scale, j->scale, 3);
+	for (; at >= 0 && b->of_node[at] < 0; at = n->parent) {
+		struct matrix m;
+
+		n = &b->scene->node[at];
+		m = rest_of_node(n);
+		v->before = times(&m, &v->before);
+		b->direct &= near(n->move, origin, 3) && same_turn(n->turn, unturned) && near(n->scale, unscaled, 3);
+	}
+	v->parent = at < 0 ? -1 : b->of_node[at];
+	b->direct &= v->parent == j->parent;
+}
+
+static struct matrix world_at(const struct bones *b, int32_t bone, const struct motion *m, double seconds);
+
+static int find_bones(struct bones *b, struct arena *a, struct err *e)
+{
+	int rc = 0;
+
+	b->v = arena_alloc(a, (size_t)b->s->n + 1, sizeof *b->v);
+	b->of_node = arena_alloc(a, (size_t)b->scene->nnodes + 1, sizeof *b->of_node);
+	if (!b->v || !b->of_node)
+		return err_nomem(e);
+	for (uint32_t i = 0; i < b->scene->nnodes; i++)
+		b->of_node[i] = -1;
+	for (uint32_t i = 0; i < b->s->n && !rc; i++)
+		rc = find_node(b, i, e);
+	b->direct = true;
+	for (uint32_t i = 0; i < b->s->n && !rc; i++)
+		find_parent(b, i);
+	for (uint32_t i = 0; i < b->s->n && !rc; i++) {
+		struct matrix there = world_at(b, (int32_t)i, NULL, 0), here = rest_here(b->s, (int32_t)i);
+
+		there = inverse(&there);
+		b->v[i].after = times(&there, &here);
+	}
+	return rc;
+}
+
+/* ---- poses ---- */
+
+static void sample_node(const struct bones *b, uint32_t bone, const struct motion *m, double seconds, float move[4],
+			float turn[4], float scale[4])
+{
+	const struct scene_node *n = &b->scene->node[b->v[bone].node];
+	float *out[3] = { move, turn, scale };
+
+	memcpy(move, n->move, sizeof n->move);
+	memcpy(turn, n->turn, sizeof n->turn);
+	memcpy(scale, n->scale, sizeof n->scale);
+	for (unsigned k = 0; m && k < 3; k++)
+		if (m->channel[bone][k])
+			scene_sample(m->channel[bone][k], seconds, out[k]);
+}
+
+/* Where a bone is in the scene; m NULL: at rest. */
+static struct matrix world_at(const struct bones *b, int32_t bone, const struct motion *m, double seconds)
+{
+	struct matrix world = nowhere;
+
+	for (; bone >= 0; bone = b->v[bone].parent) {
+		float move[4], turn[4], scale[4];
+		struct matrix local;
+
+		sample_node(b, (uint32_t)bone, m, seconds, move, turn, scale);
+		local = placed(move, turn, scale);
+		local = times(&b->v[bone].before, &local);
+		world = times(&local, &world);
+	}
+	return world;
+}
+
+/* Where it goes here. */
+static struct matrix moved_here(const struct motion *m, int32_t bone, double seconds)
+{
+	struct matrix w;
+
+	if (bone < 0)
+		return nowhere;
+	w = world_at(m->bones, bone, m, seconds);
+	return times(&w, &m->bones->v[bone].after);
+}
+
+static void pose_of(const float *move, const float *turn, const float *scale, struct geo_pose *out)
+{
+	for (unsigned k = 0; k < 4; k++) {
+		out->turn[k] = turn[k];
+		if (k == 3)
+			break;
+		out->move[k] = move[k];
+		out->scale[k] = scale[k];
+	}
+}
+
+static void at(const struct geo_wish *w, uint32_t joint, double seconds, struct geo_pose *out)
+{
+	const struct motion *m = w->ctx;
+	const struct geo_joint *rest = &m->bones->s->joint[joint];
+	float move[4], turn[4], scale[4], whole[16] = { 0 };
+	struct matrix up, own;
+	struct geo_joint j = *rest;
+
+	if (m->bones->direct) {
+		sample_node(m->bones, joint, m, seconds, move, turn, scale);
+		pose_of(move, turn, scale, out);
+		return;
+	}
+	up = moved_here(m, rest->parent, seconds);
+	own = moved_here(m, (int32_t)joint, seconds);
+	up = inverse(&up);
+	own = times(&up, &own);
+	for (unsigned k = 0; k < 12; k++)
+		whole[k / 3 * 4 + k % 3] = (float)own.v[k];
+	whole[15] = 1;
+	geo_joint_place(&j, whole);
+	pose_of(j.move, j.turn, j.scale, out);
+}
+
+/* ---- animations ---- */
+
+static bool moves(const struct geo_scene *scene, const struct scene_channel *c)
+{
+	const struct scene_node *n = &scene->node[c->node];
+	const float *rest = c->path == SCENE_MOVE ? n->move : c->path == SCENE_TURN ? n->turn : n->scale;
+	unsigned comps = c->path == SCENE_TURN ? 4 : 3;
+
+	for (uint32_t i = 0; i < c->nkeys; i++) {
+		float v[4];
+		double far = 0, other = 0;
+
+		scene_sample(c, c->time[i], v);
+		for (unsigned k = 0; k < comps; k++) {
+			far += fabs((double)v[k] - (double)rest[k]);
+			other += fabs((double)v[k] + (double)rest[k]);
+		}
+		if (far > STILL && (comps == 3 || other > STILL))
+			return true;
+	}
+	return false;
+}
+
+static int take_channel(const struct bones *b, const struct scene_clip *clip, const struct scene_channel *c,
+			struct motion *m, struct geo_wish *w, struct err *e)
+{
+	int32_t bone = b->of_node[c->node];
+
+	if (bone < 0)
+		return moves(b->scene, c) ? err_set(e, EINVAL, "animation \"%.60s\" moves \"%.60s\", which is no bone",
+						    clip->name, b->scene->node[c->node].name) : 0;
+	m->channel[bone][c->path] = c;
+	if (c->nkeys && c->time[c->nkeys - 1] > w->last)
+		w->last = c->time[c->nkeys - 1];
+	return 0;
+}
+
+static int take_clip(const struct bones *b, const struct scene_clip *clip, struct geo_wish *w, struct arena *a,
+		     struct err *e)
+{
+	struct motion *m = arena_alloc(a, 1, sizeof *m);
+	int rc = 0;
+
+	if (!m)
+		return err_nomem(e);
+	m->bones = b;
+	m->channel = arena_alloc(a, (size_t)b->s->n + 1, sizeof *m->channel);
+	if (!m->channel)
+		return err_nomem(e);
+	*w = (struct geo_wish){ .name = clip->name, .clip = GEO_NONE, .at = at, .ctx = m };
+	for (uint32_t i = 0; i < clip->nchannels && !rc; i++)
+		rc = take_channel(b, clip, &clip->channel[i], m, w, e);
+	return rc;
+}
+
+int glb_wishes(const struct geo_scene *scene, const struct geo_skeleton *s, struct geo_wish **out, struct arena *a,
+	       struct err *e)
+{
+	struct bones *b = arena_alloc(a, 1, sizeof *b);
+	int rc;
+
+	*out = arena_alloc(a, (size_t)scene->nclips + 1, sizeof **out);
+	if (!b || !*out)
+		return err_nomem(e);
+	b->scene = scene;
+	b->s = s;
+	rc = find_bones(b, a, e);
+	for (uint32_t i = 0; i < scene->nclips && !rc; i++)
+		rc = take_clip(b, &scene->clip[i], &(*out)[i], a, e);
+	return rc;
+}
