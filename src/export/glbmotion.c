@@ -2,7 +2,9 @@
  *
  * Programs turn bones as they like to draw them, hang them on an object of their own and leave its place to it. Then
  * what a bone does is told from the way it goes in the scene: if R is where it rests there and M where it is moved to,
- * M R^-1 goes before where it rests here. Where nodes are as they were shown, their numbers are taken as they are. */
+ * M R^-1 goes before where it rests here. Where nodes are as they were shown, their numbers are taken as they are.
+ *
+ * Blender takes the keys of a cubic curve and forgets its slopes. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -329,7 +331,8 @@ static int take_clip(const struct bones *b, const struct scene_clip *clip, struc
 	m->channel = arena_alloc(a, (size_t)b->s->n + 1, sizeof *m->channel);
 	if (!m->channel)
 		return err_nomem(e);
-	*w = (struct geo_wish){ .name = clip->name, .clip = GEO_NONE, .at = at, .ctx = m };
+	*w = (struct geo_wish){ .name = clip->name, .clip = GEO_NONE, .at = at, .ctx = m,
+				.slopeless = strstr(b->scene->generator, "Blender") };
 	for (uint32_t i = 0; i < clip->nchannels && !rc; i++)
 		rc = take_channel(b, clip, &clip->channel[i], m, w, e);
 	return rc;

@@ -20,6 +20,7 @@ struct animating {
 	struct glb *g;
 	const struct geo_clip *clip;
 	double rate, tolerance;                /* radians */
+	bool baked;
 	struct arena *a, own;                  /* own: of the track at hand */
 	cJSON *channels, *samplers;
 	uint32_t nsamplers;
@@ -106,6 +107,36 @@ static bool make_room(struct animating *x, struct keys *k, uint64_t n)
 	return k->time && k->v;
 }
 
+/* ---- frames ---- */
+
+/* The frames of what is baked: those of its keys, or all from the first key to the last. NULL: there are none, or no memory. */
+static double *find_frames(struct animating *x, const struct geo_curve curve[3], uint32_t *n)
+{
+	size_t room = (size_t)curve[0].n + curve[1].n + curve[2].n;
+	double *key = arena_alloc(&x->own, room + 1, sizeof *key), *frame, last;
+
+	*n = key ? geo_key_frames(curve, key) : 0;
+	if (!key)
+		glb_fail(x->g, ENOMEM);
+	if (*n < 2 || x->clip->linear)
+		return *n ? key : NULL;
+	last = key[*n - 1];
+	if (last - key[0] > (double)GLB_FRAMES_MOST) {
+		glb_fail(x->g, EFBIG);
+		return NULL;
+	}
+	frame = arena_alloc(&x->own, (size_t)(last - key[0]) + 2, sizeof *frame);
+	if (!frame) {
+		glb_fail(x->g, ENOMEM);
+		return NULL;
+	}
+	frame[0] = key[0];
+	for (*n = 1; floor(frame[*n - 1]) + 1 < last; ++*n)
+		frame[*n] = floor(frame[*n - 1]) + 1;
+	frame[(*n)++] = last;
+	return frame;
+}
+
 /* ---- places and scales ---- */
 
 /* A number as it is kept; what is too large for that is as good as any. */
@@ -149,6 +180,24 @@ static void add_key(struct keys *k, const struct animating *x, float time, const
 		}
 	}
 	k->time[k->n++] = time;
+}
+
+/* Baked, a jump needs no key of its own. */
+static void put_baked(struct animating *x, uint32_t joint, const char *path, const struct geo_curve curve[3],
+		      const float rest[3])
+{
+	struct keys k = { .shape = "VEC3", .each = 3, .interpolation = "LINEAR" };
+	struct geo_point at[3];
+	uint32_t n;
+	double *frame = find_frames(x, curve, &n);
+
+	if (!frame || !make_room(x, &k, n))
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		curves_at(x, curve, rest, frame[i], false, at);
+		add_key(&k, x, time_of(x, frame[i]), at);
+	}
+	put_keys(x, joint, path, &k);
 }
 
 /* Frames of all keys; where the value jumps, a key stands as shortly before it as times can be told apart. */
@@ -222,34 +271,6 @@ static void thin_out(struct animating *x, struct keys *k, const double *frame, u
 	}
 }
 
-/* The frames of a turn: those of its keys, or all from the first key to the last. NULL: there are none, or no memory. */
-static double *find_frames(struct animating *x, const struct geo_curve curve[3], uint32_t *n)
-{
-	size_t room = (size_t)curve[0].n + curve[1].n + curve[2].n;
-	double *key = arena_alloc(&x->own, room + 1, sizeof *key), *frame, last;
-
-	*n = key ? geo_key_frames(curve, key) : 0;
-	if (!key)
-		glb_fail(x->g, ENOMEM);
-	if (*n < 2 || x->clip->linear)
-		return *n ? key : NULL;
-	last = key[*n - 1];
-	if (last - key[0] > (double)GLB_FRAMES_MOST) {
-		glb_fail(x->g, EFBIG);
-		return NULL;
-	}
-	frame = arena_alloc(&x->own, (size_t)(last - key[0]) + 2, sizeof *frame);
-	if (!frame) {
-		glb_fail(x->g, ENOMEM);
-		return NULL;
-	}
-	frame[0] = key[0];
-	for (*n = 1; floor(frame[*n - 1]) + 1 < last; ++*n)
-		frame[*n] = floor(frame[*n - 1]) + 1;
-	frame[(*n)++] = last;
-	return frame;
-}
-
 static void put_turns(struct animating *x, const struct geo_track *t, const struct geo_joint *j)
 {
 	struct keys k = { .shape = "VEC4", .each = 4, .interpolation = "LINEAR" };
@@ -285,9 +306,9 @@ static void put_track(struct animating *x, const struct geo_track *t)
 {
 	const struct geo_joint *j = &x->g->skeleton->joint[t->joint];
 
-	put_curves(x, t->joint, "translation", t->curve + GEO_MOVE, j->move);
+	(x->baked ? put_baked : put_curves)(x, t->joint, "translation", t->curve + GEO_MOVE, j->move);
 	put_turns(x, t, j);
-	put_curves(x, t->joint, "scale", t->curve + GEO_SCALE, j->scale);
+	(x->baked ? put_baked : put_curves)(x, t->joint, "scale", t->curve + GEO_SCALE, j->scale);
 	arena_free(&x->own);
 }
 
@@ -335,6 +356,7 @@ int glb_animation(struct glb *g, const struct geo_clip *clip, const struct geo_t
 	x.rate = clip->rate > 0 ? clip->rate : timing && timing->fps > 0 ? timing->fps : GEO_FPS;
 	/* Keys that are shown as they are stored stay. */
 	x.tolerance = timing && !clip->linear ? timing->tolerance * RADIANS : 0;
+	x.baked = timing && timing->baked;
 	x.channels = cJSON_CreateArray();
 	x.samplers = cJSON_CreateArray();
 	for (uint32_t i = 0; i < clip->ntracks && !g->bad && g->skeleton; i++)

@@ -19,6 +19,7 @@ struct putting {
 	struct geo_wish *wish;
 	uint32_t nwishes;
 	double rate, tolerance;                /* radians */
+	bool baked;                            /* as it is shown */
 	struct buf *bytes;                     /* of each clip; empty: it stays */
 	const char **by;                       /* of each clip: the animation that changed it */
 	bool *agreed;                          /* of each clip: some animation has it as it is */
@@ -189,6 +190,7 @@ static int put_channel(struct changing *c, const struct geo_track *t, unsigned k
 	bool changed;
 	int rc;
 
+	how.at_keys = c->wish->slopeless && !c->x->baked && (k < GEO_TURN || k >= GEO_SCALE);
 	how.step = how.unit + (k >= GEO_TURN && k < GEO_SCALE ? c->x->tolerance : 0);
 	rc = geo_curve_fit(&t->curve[k], v->was[k], v->now[k], c->n, &how, &curve, &changed, c->a, &why);
 	if (rc == -EINVAL)
@@ -377,6 +379,7 @@ int anm_clips_put(struct object *o, const struct geo_skeleton *s, struct geo_wis
 	int rc = 0;
 
 	x.rate = timing->fps > 0 ? timing->fps : GEO_FPS;
+	x.baked = timing->baked;
 	x.tolerance = timing->tolerance * ANM_ANGLE * 8192 / 180;
 	x.bytes = arena_alloc(&x.a, (size_t)nclips + 1, sizeof *x.bytes);
 	x.by = arena_alloc(&x.a, (size_t)nclips + 1, sizeof *x.by);

@@ -27,15 +27,19 @@ int cmd_usage(const struct command *self)
 	return 2;
 }
 
-/* "fps=25,tolerance=0.5" */
+/* "fps=25,tolerance=0.5,baked" */
 static bool take_timing(const char *text, struct tree_options *opt)
 {
 	int n = 0;
 
 	while (*text) {
-		if (sscanf(text, "fps=%lf%n", &opt->fps, &n) != 1 &&
-		    sscanf(text, "tolerance=%lf%n", &opt->tolerance, &n) != 1)
+		if (!strncmp(text, "baked", 5)) {
+			opt->timing.baked = true;
+			n = 5;
+		} else if (sscanf(text, "fps=%lf%n", &opt->timing.fps, &n) != 1 &&
+			   sscanf(text, "tolerance=%lf%n", &opt->timing.tolerance, &n) != 1) {
 			return false;
+		}
 		text += n;
 		if (*text == ',')
 			text++;
@@ -47,10 +51,10 @@ static bool take_timing(const char *text, struct tree_options *opt)
 
 bool cmd_timing_fits(const struct command *self, const struct tree_options *opt)
 {
-	if (opt->fps && !(opt->fps >= FPS_LEAST && opt->fps <= FPS_MOST))
-		fprintf(stderr, "modelfs: %s: fps=%g: expected %g to %g\n", self->name, opt->fps, FPS_LEAST, FPS_MOST);
-	else if (!(opt->tolerance >= 0 && opt->tolerance <= TOLERANCE_MOST))
-		fprintf(stderr, "modelfs: %s: tolerance=%g: expected 0 to %g\n", self->name, opt->tolerance,
+	if (opt->timing.fps && !(opt->timing.fps >= FPS_LEAST && opt->timing.fps <= FPS_MOST))
+		fprintf(stderr, "modelfs: %s: fps=%g: expected %g to %g\n", self->name, opt->timing.fps, FPS_LEAST, FPS_MOST);
+	else if (!(opt->timing.tolerance >= 0 && opt->timing.tolerance <= TOLERANCE_MOST))
+		fprintf(stderr, "modelfs: %s: tolerance=%g: expected 0 to %g\n", self->name, opt->timing.tolerance,
 			TOLERANCE_MOST);
 	else
 		return true;
@@ -108,11 +112,12 @@ int cmd_fail_errno(const struct command *self, const char *where, int code)
 
 struct tree *cmd_open(const struct command *self, const char *path, bool carve, const struct tree_options *timing)
 {
-	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve, .fps = timing ? timing->fps : 0,
-				    .tolerance = timing ? timing->tolerance : 0 };
+	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve };
 	struct err why = { 0 };
 	struct tree *t;
 
+	if (timing)
+		opt.timing = timing->timing;
 	if (!tree_open(path, &opt, &t, &why)) {
 		t->silent = true;
 		return t;

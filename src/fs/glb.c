@@ -48,9 +48,7 @@ struct adding {
 
 static int put_clip(struct adding *x, const struct geo_clip *clip)
 {
-	struct geo_timing timing = { x->t->fps, x->t->tolerance };
-
-	return glb_animation(x->glb, clip, &timing, x->e);
+	return glb_animation(x->glb, clip, &x->t->timing, x->e);
 }
 
 /* A damaged clip costs itself only, as long as there is another one. */

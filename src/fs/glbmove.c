@@ -94,7 +94,7 @@ static int choose(struct moving *x, struct object *o, struct err *e)
 
 static int put_all(struct moving *x, struct err *e)
 {
-	struct geo_timing timing = { x->u->tree->fps, x->u->tree->tolerance };
+	struct geo_timing timing = x->u->tree->timing;
 	struct object *o;
 	int rc = get_skeleton(x, e);
 

@@ -34,6 +34,7 @@ struct options {
 	unsigned cache;                        /* MiB */
 	unsigned max_read;
 	double fps, tolerance;
+	int baked;
 	int foreground, stats, ro, grow, noundo, carve;
 	char *paths[2];
 	int npaths, help;
@@ -55,6 +56,7 @@ static const struct fuse_opt option_table[] = {
 	OPT("carve", carve, 1),
 	OPT("fps=%lf", fps, 0),
 	OPT("tolerance=%lf", tolerance, 0),
+	OPT("baked", baked, 1),
 	FUSE_OPT_KEY("-h", KEY_HELP),
 	FUSE_OPT_KEY("--help", KEY_HELP),
 	FUSE_OPT_END
@@ -200,7 +202,7 @@ static int mount_paths(const struct command *self, struct options *o, struct fus
 	struct tree_options topt = {
 		.names = o->names, .cache = (size_t)o->cache << 20, .slow = loop_let_go,
 		.write = !o->ro, .noundo = o->noundo, .grow = o->grow, .carve = o->carve,
-		.fps = o->fps, .tolerance = o->tolerance,
+		.timing = { o->fps, o->tolerance, o->baked },
 	};
 	struct mount m = { .uid = getuid(), .gid = getgid(), .max_read = o->max_read };
 	struct err why = { 0 };

@@ -360,8 +360,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	t->noundo = opt->noundo;
 	t->grow = opt->grow;
 	t->search = opt->carve ? SEARCH_ALL : SEARCH_NAMED;
-	t->fps = opt->fps;
-	t->tolerance = opt->tolerance;
+	t->timing = opt->timing;
 	t->path = realpath(path, NULL);
 	t->cache = t->path ? cache_new(opt->cache, opt->slow) : NULL;
 	if (!t->cache) {

@@ -42,8 +42,7 @@ struct tree_options {
 	bool write;                            /* wanted; tree_writable() tells whether it came true */
 	bool noundo, grow;
 	bool carve;                            /* what no format knows is searched, whatever its name */
-	double fps, tolerance;                 /* of animations in GLB files: struct glb_timing */
-	double fps, tolerance;                 /* of animations in GLB files: struct geo_timing */
+	struct geo_timing timing;              /* of animations in GLB files */
 };
 
 struct tree_counts {

@@ -252,7 +252,7 @@ struct tree {
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
 	uint8_t search;                        /* enum searching: of files, and of entries that have names */
-	double fps, tolerance;                 /* tree_options */
+	struct geo_timing timing;
 	_Atomic bool shared;                   /* another process changes the archive */
 	bool held;                             /* `state` is, by the commit under way; under `commit` */
 	struct draft *drafts;                  /* under lock */

@@ -104,6 +104,7 @@ static void fit(struct fitting *x, struct geo_key *a, struct geo_key *b)
 
 /* ---- all of it ---- */
 
+/* Whether both are the same at all frames from one to another. */
 static bool agrees(const struct fitting *x, const double *was, double from, double to)
 {
 	double last = (double)x->n - 1;
@@ -112,6 +113,12 @@ static bool agrees(const struct fitting *x, const double *was, double from, doub
 		if (fabs(x->now[(uint32_t)f] - was[(uint32_t)f]) > x->how->step)
 			return false;
 	return true;
+}
+
+static bool agrees_between(const struct fitting *x, const double *was, const struct geo_key *a, const struct geo_key *b)
+{
+	return x->how->at_keys ? agrees(x, was, a->frame, a->frame) && agrees(x, was, b->frame, b->frame) :
+				 agrees(x, was, a->frame, b->frame);
 }
 
 /* A curve that had no keys: one when it does not move. */
@@ -146,7 +153,8 @@ static uint32_t find_anchors(const struct fitting *x, const struct geo_curve *c,
 
 		if (!agrees(x, was, key.frame, key.frame))
 			key.value = rounded(x, x->now[(uint32_t)key.frame]);
-		v[n++] = (struct anchor){ key, !agrees(x, was, key.frame, end ? last : c->key[i + 1].frame) };
+		v[n++] = (struct anchor){ key, end ? !agrees(x, was, key.frame, last) :
+					       !agrees_between(x, was, &c->key[i], &c->key[i + 1]) };
 	}
 	if (v[n - 1].open && v[n - 1].key.frame < last)
 		v[n++] = (struct anchor){ key_at(x, x->n - 1), false };

@@ -262,18 +262,23 @@ struct geo_wish {
 	void (*at)(const struct geo_wish *, uint32_t joint, double seconds, struct geo_pose *out);
 	void *ctx;
 	bool taken;                            /* by the format: it is a clip or motion that there is */
+	bool slopeless;                        /* whoever wrote it knows no slopes: places and scales are true at keys */
 };
 
 /* How animations are shown. */
 struct geo_timing {
 	double fps;                            /* of clips that store no rate; 0: 30 */
 	double tolerance;                      /* degrees that turns may be off between keys; 0: each frame has a key */
+	bool baked;                            /* places and scales have a key for each frame too, and no slopes */
 };
 #define GEO_FPS 30.0
 
 /* How keys of a curve are stored: multiples of `unit`, at most `most` of it. Values that differ by no more than `step`
  * are the same. */
-struct geo_fit { double unit, most, step; };
+struct geo_fit {
+	double unit, most, step;
+	bool at_keys;                          /* between keys that agree, both agree */
+};
 /* Whether an animation is called so, or so with the ".001" that programs add. exact: only the former. */
 bool geo_wish_is(const struct geo_wish *w, const char *name, bool exact);
 /* Changes a curve that is `was` at frames 0 to n - 1 to be `now` there. Keys stay where both agree. EINVAL: the first
