@@ -57,7 +57,7 @@ _modelfs() {
 		*) _modelfs_words "--help" "$word" ;;
 		esac
 	elif [[ $command == mount && $previous == -o ]]; then
-		_modelfs_words "ro grow noundo carve names= cache= stats allow_other" "$word"
+		_modelfs_words "ro grow noundo carve names= cache= fps= tolerance= baked stats allow_other" "$word"
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
 	elif [[ $command == mount && ($word == "=" || $previous == "=") ]]; then
 		_modelfs_files "${word#=}"

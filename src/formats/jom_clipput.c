@@ -14,6 +14,7 @@
 #define ANGLE (3.14159265358979323846 / 32768) /* radians */
 #define FIXED 65536.0
 #define ROUNDED 1e-6                           /* of a number that was a float for a while */
+#define STAYS 1e-3
 #define SCALED 1e-3
 #define HALF 3.14159265358979323846
 #define BENT (3.14159265358979323846 / 180)    /* between keys, that is told */
@@ -49,10 +50,11 @@ static int refuse(const struct putting *x, uint32_t bone, const char *fmt, ...)
 	return err_set(x->e, EINVAL, "animation \"%.40s\", bone %.40s: %s", x->wish->name, x->s->joint[bone].name, why);
 }
 
-static bool same_place(const double *a, const double *b)
+/* What programs move a bone by that they leave alone: they compute with floats, from bone to bone. */
+static bool stays(const double *a, const double *b)
 {
 	for (unsigned k = 0; k < 3; k++)
-		if (fabs(a[k] - b[k]) > 1 / FIXED + ROUNDED * fabs(b[k]))
+		if (fabs(a[k] - b[k]) > STAYS * (1 + fabs(b[k])))
 			return false;
 	return true;
 }
@@ -109,7 +111,7 @@ static int put_bone(struct putting *x, uint32_t bone, uint32_t key)
 	for (unsigned k = 0; k < 3; k++)
 		if (fabs(now.scale[k] - 1) > SCALED)
 			return refuse(x, bone, "scaled by %g, nothing is scaled in JOM", now.scale[k]);
-	if (j->parent >= 0 && !same_place(now.move, was.move))
+	if (j->parent >= 0 && !stays(now.move, was.move))
 		return refuse(x, bone, "it is moved, and only roots are in JOM");
 	put_angles(x, bone, t, key, &was, &now);
 	return j->parent < 0 ? put_offset(x, bone, &was, &now) : 0;

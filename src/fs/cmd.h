@@ -29,9 +29,9 @@ int cmd_tree_options(const struct command *self, int argc, char ***argv, const c
 /* Whether animations can be shown so; else an error is told. */
 bool cmd_timing_fits(const struct command *self, const struct tree_options *opt);
 #define CMD_TIMING_HELP \
-	"  -o fps=N              frames per second of animations that store no rate, in GLB files (30)\n" \
-	"  -o tolerance=DEGREES  leave out keys of turns that others stand for so closely (0: each frame has one)\n" \
-	"  -o baked              keys without slopes for each frame, which Blender needs"
+	"  -o fps=N        frames per second of animations that store no rate, in GLB files (30)\n" \
+	"  -o tolerance=D  in degrees: leave out keys of turns that others stand for so closely (0)\n" \
+	"  -o baked        places and scales with a key for each frame, which Blender needs"
 /* "modelfs: WHAT: WHERE: WHY" on standard error; returns 1. */
 int cmd_fail(const struct command *self, const char *where, const struct err *why);
 int cmd_fail_errno(const struct command *self, const char *where, int code);
