@@ -1,4 +1,5 @@
-/* Animations: curves, turns and poses against numbers worked out by hand; what packs do to bones; and what a GLB says. */
+/* Animations: curves, turns and poses against numbers worked out by hand; what packs do to bones, what a GLB says of
+ * that, and what is set in a pack when somebody wants it otherwise. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -95,7 +96,8 @@ static void test_jump(void **state)
 
 static void test_key_frames(void **state)
 {
-	struct geo_key x[] = { { -4, 0, 0, 0 }, { 6, 0, 0, 0 } }, y[] = { { 2, 0, 0, 0 }, { 6, 0, 0, 0 }, { 6, 1, 0, 0 } };
+	struct geo_key x[] = { { -4, 0, 0, 0 }, { 6, 0, 0, 0 } };
+	struct geo_key y[] = { { 2, 0, 0, 0 }, { 6, 0, 0, 0 }, { 6, 1, 0, 0 } };
 	struct geo_curve v[3] = { KEYS(x), KEYS(y) }, none[3] = { { 0 } };
 	double frame[5];
 
@@ -181,7 +183,7 @@ static const uint32_t p3rd[] = {
 static const uint32_t mhfu[] = {
 	3, 0x28, 3, 0x34, 3, 0x40, 3, 0x4c, 0, 0x58,
 	0x58, 0xc0, 0x58, NONE, NONE, NONE, 0x94, NONE, 0x94, NONE, NONE, NONE,
-	0x80000002, 1, 0x3c, 0, 0,                                     /* 0x58: a track: x from 1 to 2 unit in 10 frames */
+	0x80000002, 1, 0x3c, 0, 0,                                     /* 0x58: x from 1 to 2 in 10 frames */
 	0x80000040, 1, 0x28, 0x80120040, 2, 28, 0x00000010, 0x00100000, 0x000a0020, 0xfff00000,
 	0x80000002, 1, 0x2c, 0, 0, 0x80000010, 1, 0x18,                /* 0x94: y turns */
 	0x80120010, 0, 12,
@@ -362,7 +364,8 @@ static void floats_are(const struct written *w, int accessor, const double *want
 	assert_int_equal(whole(a, "count") * comps, n);
 	for (int i = 0; i < n; i++)
 		if (!(fabs((double)le_f32(p + 4 * i) - want[i]) < 1e-6))
-			fail_msg("accessor %d, number %d: %g, expected %g", accessor, i, (double)le_f32(p + 4 * i), want[i]);
+			fail_msg("accessor %d, number %d: %g, expected %g", accessor, i, (double)le_f32(p + 4 * i),
+				 want[i]);
 }
 
 static void sampler_is(const struct written *w, int i, const char *interpolation, const double *times, int ntimes,
@@ -393,13 +396,14 @@ static void test_cubic(void **state)
 	struct geo_skeleton s = bones(2, NULL, &a);
 	struct written w = write_clip(&s, &clip, &(struct geo_timing){ .fps = 10 });
 	const cJSON *anim = item(w.json, "animations", 0);
-	const cJSON *target = cJSON_GetObjectItemCaseSensitive(item(anim, "channels", 0), "target");
+	const cJSON *target = cJSON_GetObjectItemCaseSensitive(item(anim, "channels", 0), "target"), *extras;
 
 	(void)state;
 	SAMPLER_IS(&w, 0, "CUBICSPLINE", times, values, 3);
 	assert_int_equal(whole(target, "node"), 1);
 	assert_string_equal(cJSON_GetObjectItemCaseSensitive(target, "path")->valuestring, "translation");
-	assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(anim, "extras"), "loop")));
+	extras = cJSON_GetObjectItemCaseSensitive(anim, "extras");
+	assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(extras, "loop")));
 	assert_null(cJSON_GetObjectItemCaseSensitive(w.json, "meshes"));
 	written_free(&w);
 	arena_free(&a);
@@ -487,6 +491,166 @@ static void test_too_long(void **state)
 	arena_free(&a);
 }
 
+/* ---- what somebody wants otherwise ---- */
+
+#define FRAMES 31u
+
+/* A curve of two stretches that are straight: 0 to 10 to 30, by 16 a frame and 0. */
+static struct geo_key straight[] = { { 0, 0, 0, 16 }, { 10, 160, 16, 0 }, { 30, 160, 0, 0 } };
+static const struct geo_fit units = { .unit = 1, .most = 32767, .step = 1 };
+
+static void sample_straight(double *v)
+{
+	for (unsigned f = 0; f < FRAMES; f++)
+		v[f] = f < 10 ? 16 * f : 160;
+}
+
+static void test_fit_nothing(void **state)
+{
+	struct geo_curve c = KEYS(straight), out;
+	struct arena a = { 0 };
+	double was[FRAMES], now[FRAMES];
+	bool changed;
+
+	(void)state;
+	sample_straight(was);
+	sample_straight(now);
+	now[5] += 1;                           /* as far as a step */
+	assert_int_equal(geo_curve_fit(&c, was, now, FRAMES, &units, &out, &changed, &a, NULL), 0);
+	assert_false(changed);
+	assert_ptr_equal(out.key, straight);
+	arena_free(&a);
+}
+
+/* The second stretch goes down evenly: the slopes of both ends towards each other are set, the rest stays. */
+static void test_fit_stretch(void **state)
+{
+	struct geo_curve c = KEYS(straight), out;
+	struct arena a = { 0 };
+	double was[FRAMES], now[FRAMES];
+	bool changed;
+
+	(void)state;
+	sample_straight(was);
+	sample_straight(now);
+	for (unsigned f = 10; f < FRAMES; f++)
+		now[f] = 160 - 8.0 * (f - 10);
+	assert_int_equal(geo_curve_fit(&c, was, now, FRAMES, &units, &out, &changed, &a, NULL), 0);
+	assert_true(changed);
+	assert_int_equal(out.n, 3);
+	assert_memory_equal(&out.key[0], &straight[0], sizeof *straight);
+	all_near((const double[]){ out.key[1].frame, out.key[1].value, out.key[1].in, out.key[1].out },
+		 (const double[]){ 10, 160, 16, -8 }, 4);
+	all_near((const double[]){ out.key[2].frame, out.key[2].value, out.key[2].in, out.key[2].out },
+		 (const double[]){ 30, 0, -8, 0 }, 4);
+	arena_free(&a);
+}
+
+/* Whatever is wanted is come close to, and keys on the other side of a key that stays are kept. */
+static void test_fit_anything(void **state)
+{
+	struct geo_curve c = KEYS(straight), out;
+	struct arena a = { 0 };
+	double was[FRAMES], now[FRAMES];
+	struct geo_point p;
+	bool changed;
+
+	(void)state;
+	sample_straight(was);
+	sample_straight(now);
+	for (unsigned f = 11; f < 20; f++)
+		now[f] = (f * 7919) % 401;
+	assert_int_equal(geo_curve_fit(&c, was, now, FRAMES, &units, &out, &changed, &a, NULL), 0);
+	assert_memory_equal(&out.key[0], &straight[0], sizeof *straight);
+	near(out.key[1].in, 16);
+	assert_true(out.n <= 3 + 19);
+	for (unsigned f = 0; f < FRAMES; f++) {
+		geo_curve_at(&out, f, false, false, &p);
+		assert_true(fabs(p.value - now[f]) <= 1);
+	}
+	for (uint32_t i = 1; i < out.n; i++)
+		assert_true(out.key[i].frame > out.key[i - 1].frame);
+	/* fitted once more nothing is left to do */
+	assert_int_equal(geo_curve_fit(&out, now, now, FRAMES, &units, &c, &changed, &a, NULL), 0);
+	assert_false(changed);
+	arena_free(&a);
+}
+
+/* Without keys so far; one key when it does not move; none when it stays. What is too large is told. */
+static void test_fit_new(void **state)
+{
+	struct geo_curve none = { 0 }, out;
+	struct arena a = { 0 };
+	double was[FRAMES] = { 0 }, now[FRAMES];
+	struct err e;
+	bool changed;
+
+	(void)state;
+	for (unsigned f = 0; f < FRAMES; f++)
+		now[f] = 7;
+	assert_int_equal(geo_curve_fit(&none, was, now, FRAMES, &units, &out, &changed, &a, &e), 0);
+	assert_int_equal(out.n, 1);
+	near(out.key[0].value, 7);
+	for (unsigned f = 0; f < FRAMES; f++)
+		now[f] = 2.0 * f;
+	assert_int_equal(geo_curve_fit(&none, was, now, FRAMES, &units, &out, &changed, &a, &e), 0);
+	assert_int_equal(out.n, 2);
+	near(out.key[0].out, 2);
+	near(out.key[1].value, 60);
+	near(out.key[1].frame, 30);
+	now[9] = 40000;
+	assert_int_equal(geo_curve_fit(&none, was, now, FRAMES, &units, &out, &changed, &a, &e), -EINVAL);
+	assert_string_equal(e.text, "40000 at frame 9, at most 32767 can be stored");
+	arena_free(&a);
+}
+
+/* A first key that is not at the start, and more frames than there were. */
+static void test_fit_ends(void **state)
+{
+	struct geo_key v[] = { { 5, 10, 0, 0 }, { 8, 10, 0, 3 } };
+	struct geo_curve c = KEYS(v), out;
+	struct arena a = { 0 };
+	double was[12], now[12];
+	bool changed;
+
+	(void)state;
+	for (unsigned f = 0; f < 12; f++) {
+		was[f] = 10;
+		now[f] = f < 5 ? 2.0 * f : f > 8 ? 10 + 5.0 * (f - 8) : 10;
+	}
+	assert_int_equal(geo_curve_fit(&c, was, now, 12, &units, &out, &changed, &a, NULL), 0);
+	assert_int_equal(out.n, 4);
+	all_near((const double[]){ out.key[0].frame, out.key[0].value, out.key[0].out, out.key[1].in },
+		 (const double[]){ 0, 0, 2, 2 }, 4);
+	all_near((const double[]){ out.key[1].out, out.key[2].in, out.key[2].out, out.key[3].in },
+		 (const double[]){ 0, 0, 5, 5 }, 4);
+	near(out.key[3].value, 25);
+	/* between keys that agree, of a program that knows no slopes */
+	now[6] = now[7] = 99;
+	for (unsigned f = 0; f < 12; f++)
+		now[f] = f < 5 || f > 8 ? 10 : now[f];
+	assert_int_equal(geo_curve_fit(&c, was, now, 12, &(struct geo_fit){ 1, 32767, 1, true }, &out, &changed, &a, NULL),
+			 0);
+	assert_int_equal(out.n, 2);
+	assert_memory_equal(out.key, v, sizeof v);
+	arena_free(&a);
+}
+
+static void test_angles_near(void **state)
+{
+	double q[4], angle[3];
+
+	(void)state;
+	/* more than a quarter around y, which would also be half a turn around x and z and less around y */
+	geo_turn_of((const double[]){ 0, 2.5, 0 }, q);
+	geo_angles_near(q, (const double[]){ 0.1, 2.4, 0 }, angle);
+	all_near(angle, (const double[]){ 0, 2.5, 0 }, 3);
+	geo_angles_near(q, (const double[]){ 0, 2.4 + 4 * QUARTER, 0 }, angle);
+	all_near(angle, (const double[]){ 0, 2.5 + 4 * QUARTER, 0 }, 3);
+	near(geo_turns_apart(q, q), 0);
+	near(geo_turns_apart((const double[]){ 0, 0, 0, 1 }, (const double[]){ 0, 0, -HALF_ROOT, -HALF_ROOT }), QUARTER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -495,6 +659,9 @@ int main(void)
 		cmocka_unit_test(test_linear_turn), cmocka_unit_test(test_tracks_of_mhp3rd),
 		cmocka_unit_test(test_parts_of_mhfu), cmocka_unit_test(test_motions), cmocka_unit_test(test_cubic),
 		cmocka_unit_test(test_baked), cmocka_unit_test(test_odd_clips), cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_fit_nothing), cmocka_unit_test(test_fit_stretch),
+		cmocka_unit_test(test_fit_anything), cmocka_unit_test(test_fit_new), cmocka_unit_test(test_fit_ends),
+		cmocka_unit_test(test_angles_near),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* Animations of a GLB.
  *
- * The cubic curves of places and scales are those of glTF, but for one thing: x, y and z have their keys together there.
- * So each is split where another has a key, which leaves its shape alone. Three angles are no curve of quaternions:
- * turns are baked, a key for each frame, or as few as stay within a tolerance. */
+ * The cubic curves of places and scales are those of glTF, but for one thing: there x, y and z have their keys
+ * together. So each is split where another has a key, which leaves its shape alone. Three angles are no curve of
+ * quaternions: turns are baked, a key for each frame, or as few as stay within a tolerance. */
 #include <errno.h>
 #include <string.h>
 
@@ -109,7 +109,8 @@ static bool make_room(struct animating *x, struct keys *k, uint64_t n)
 
 /* ---- frames ---- */
 
-/* The frames of what is baked: those of its keys, or all from the first key to the last. NULL: there are none, or no memory. */
+/* The frames of what is baked: those of its keys, or all from the first key to the last. NULL: there are none, or no
+ * memory. */
 static double *find_frames(struct animating *x, const struct geo_curve curve[3], uint32_t *n)
 {
 	size_t room = (size_t)curve[0].n + curve[1].n + curve[2].n;

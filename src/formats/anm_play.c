@@ -233,8 +233,9 @@ static int begin(struct playing *p, struct object *o, const struct geo_skeleton 
 
 static uint32_t slot(const struct playing *p, uint32_t stream, uint32_t i)
 {
-	return stream < p->pack->nstreams && i < p->count[stream] ? le_u32(p->slots + 4 * (size_t)(p->first[stream] + i)) :
-	       ANM_NO_CLIP;
+	if (stream >= p->pack->nstreams || i >= p->count[stream])
+		return ANM_NO_CLIP;
+	return le_u32(p->slots + 4 * ((size_t)p->first[stream] + i));
 }
 
 /* The part of the first stream that has the clip. */

@@ -3,6 +3,7 @@
  * Somebody's animation is looked at frame by frame. A channel that is there what it was keeps its bytes; else its keys
  * are set anew where it is not (core/clipfit.c). A channel that a track did not have is added. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "anm.h"
@@ -113,8 +114,9 @@ static void sample(const struct changing *c, const struct geo_track *t, uint32_t
 
 static int refuse(const struct changing *c, uint32_t joint, const char *why)
 {
-	return err_set(c->x->e, EINVAL, "animation \"%.60s\", bone %.60s: %s", c->wish->name, c->x->s->joint[joint].name,
-		       why);
+	const char *bone = c->x->s->joint[joint].name;
+
+	return err_set(c->x->e, EINVAL, "animation \"%.60s\", bone %.60s: %s", c->wish->name, bone, why);
 }
 
 /* The clip's tracks, to be changed in their place. */
@@ -174,7 +176,8 @@ static int put_keys(const struct changing *c, struct anm_moves *t, unsigned chan
 	keys->raw = raw;
 	for (uint32_t i = 0; i < curve->n; i++, raw += ANM_KEY_SIZE) {
 		const struct geo_key *k = &curve->key[i];
-		struct anm_key key = { whole(k->value, unit), (int16_t)k->frame, whole(k->in, unit), whole(k->out, unit) };
+		struct anm_key key = { whole(k->value, unit), (int16_t)k->frame, whole(k->in, unit),
+				       whole(k->out, unit) };
 
 		rec_encode(&anm_key_record, false, &key, raw);
 	}
@@ -242,10 +245,13 @@ static int keep_bytes(struct changing *c, uint32_t clip)
 	struct buf out = { 0 };
 	bool other;
 
-	for (uint32_t i = 0; i < m->count && h->track == &anm_track_mhp3rd; i++)
-		if (anm_track_size(h, &m->v[i]) > TRACK_MOST)
-			return err_set(x->e, EINVAL, "animation \"%.60s\": %u bytes of keys in track %u, at most %u fit",
-				       c->wish->name, (unsigned)anm_track_size(h, &m->v[i]), i, TRACK_MOST);
+	for (uint32_t i = 0; i < m->count && h->track == &anm_track_mhp3rd; i++) {
+		uint64_t size = anm_track_size(h, &m->v[i]);
+
+		if (size > TRACK_MOST)
+			return err_set(x->e, EINVAL, "animation \"%.60s\": %" PRIu64 " bytes in track %u, at most %u fit",
+				       c->wish->name, size, i, TRACK_MOST);
+	}
 	anm_write_clip(h, m, &out);
 	other = x->bytes[clip].len && (x->bytes[clip].len != out.len || memcmp(x->bytes[clip].p, out.p, out.len));
 	if (out.bad || other) {

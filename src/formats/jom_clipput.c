@@ -151,8 +151,10 @@ static int check_end(const struct putting *x, uint32_t bone)
 		return 0;
 	x->wish->at(x->wish, bone, end, &a);
 	x->wish->at(x->wish, bone, x->wish->last, &b);
-	return differ(&a, &b) ? refuse(x, bone, "it moves up to %.3f s, the last of %u keys is at %.3f s", x->wish->last,
-				       x->an.key_count, end) : 0;
+	if (!differ(&a, &b))
+		return 0;
+	return refuse(x, bone, "it moves up to %.3f s, the last of %u keys is at %.3f s", x->wish->last, x->an.key_count,
+		      end);
 }
 
 /* ---- animations ---- */

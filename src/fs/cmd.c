@@ -52,7 +52,8 @@ static bool take_timing(const char *text, struct tree_options *opt)
 bool cmd_timing_fits(const struct command *self, const struct tree_options *opt)
 {
 	if (opt->timing.fps && !(opt->timing.fps >= FPS_LEAST && opt->timing.fps <= FPS_MOST))
-		fprintf(stderr, "modelfs: %s: fps=%g: expected %g to %g\n", self->name, opt->timing.fps, FPS_LEAST, FPS_MOST);
+		fprintf(stderr, "modelfs: %s: fps=%g: expected %g to %g\n", self->name, opt->timing.fps, FPS_LEAST,
+			FPS_MOST);
 	else if (!(opt->timing.tolerance >= 0 && opt->timing.tolerance <= TOLERANCE_MOST))
 		fprintf(stderr, "modelfs: %s: tolerance=%g: expected 0 to %g\n", self->name, opt->timing.tolerance,
 			TOLERANCE_MOST);

@@ -125,7 +125,7 @@ struct unit {
 	struct picture *pictures;              /* by number */
 	uint32_t npictures, nclips;
 	char (*clip_name)[PART_NAME_MAX];      /* of nclips, in place of their numbers; NULL: none have names */
-	uint32_t all_clip, all_suffix;         /* the clip called "all", whose GLB is all~SUFFIX.glb; 0: there is none */
+	uint32_t all_clip, all_suffix;         /* the clip called "all": its GLB is all~SUFFIX.glb; 0: there is none */
 	struct note *notes;                    /* under tree->lock */
 	_Atomic uint32_t gen;                  /* grows whenever what the unit shows may have changed */
 	_Atomic int64_t mtime;                 /* of the last change, nanoseconds since 1970; 0: the archive's */

@@ -30,6 +30,32 @@ static int show(void *ctx, const struct geo_clip *clip, int rc, const struct err
 	return 0;
 }
 
+/* Somewhere, by bone and time. */
+static void wander(const struct geo_wish *w, uint32_t joint, double seconds, struct geo_pose *out)
+{
+	double angle[3] = { joint + seconds, *(const double *)w->ctx, 3 * seconds };
+
+	for (unsigned k = 0; k < 3; k++) {
+		out->move[k] = 10 * sin(seconds + joint) * angle[1];
+		out->scale[k] = 1 + 0.1 * k * sin(seconds);
+	}
+	geo_turn_of(angle, out->turn);
+}
+
+/* Nothing can be written, but all that would be is worked out. */
+static void wish(struct object *o, const struct geo_skeleton *s)
+{
+	double much = (double)(o->src->size % 16);
+	struct geo_wish w[2] = { { "slot_000", GEO_NONE, 0.4, wander, &much }, { "clip", 0, 0.3, wander, &much } };
+	struct geo_timing timing = { 0 };
+	struct err e;
+
+	if (!object_count(o, PART_CLIP))
+		return;
+	fmt_anm.model->clips_put(o, s, &w[0], 1, &timing, &e);
+	fmt_anm.model->clips_put(o, s, &w[1], 1, &timing, &e);
+}
+
 /* On a skeleton of two parts. */
 static void play(struct object *o)
 {
@@ -55,6 +81,7 @@ static void play(struct object *o)
 			show(g, &clip, 0, &e);
 	}
 	fmt_anm.model->motions(o, &s, show, g, &e);
+	wish(o, &s);
 	glb_end(g, &out, &size, &e);
 	buf_free(&out);
 	glb_free(g);

@@ -161,7 +161,8 @@ def order(t):
             models += 1
             bad += unless(names == [k for k in known if k in names], f'{at} {names}')
         elif at.endswith(('meshes:', 'textures:', 'animations:', 'clips:')):
-            numbers = [int(n.split('.')[0]) for n in names]
+            numbers = [int(n.split('.')[0]) for n in names if n != 'all.glb']
+            bad += unless('all.glb' not in names[:-1], f'{at} {names}')
             bad += unless(numbers == sorted(numbers), f'{at} {names}')
         elif at.endswith('/raw:'):
             kind = names[0].split('.')[1]

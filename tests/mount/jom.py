@@ -31,9 +31,9 @@ def models(folder):
 
 
 def other_texts(have, want):
-    """Files of the reference view, which has no model.glb and no preview.png, whose text is another one here, and files that only one of
-    them has."""
-    a, b = [n for n in lib.files(have) if not n.endswith(('/model.glb', '/preview.png'))], lib.files(want)
+    """Files of the reference view, which has no GLB and no preview.png, whose text is another one here, and files that
+    only one of them has."""
+    a, b = [n for n in lib.files(have) if not n.endswith(('.glb', '/preview.png'))], lib.files(want)
     bad = [f'{n}: only in one of them' for n in sorted(set(a) ^ set(b))]
     return bad + [n for n in sorted(set(a) & set(b)) if n.endswith(TEXTS) and lib.read(have, n) != lib.read(want, n)]
 

@@ -167,7 +167,8 @@ static void frames_around(const struct geo_track *t, double frame, double *from,
 static void turn_at(const struct geo_clip *clip, const struct geo_track *t, const struct geo_joint *j, double frame,
 		    double out[4])
 {
-	double rest[4] = { j->turn[0], j->turn[1], j->turn[2], j->turn[3] }, angle[3], a[4], b[4], from = frame, to = frame;
+	double rest[4] = { j->turn[0], j->turn[1], j->turn[2], j->turn[3] }, angle[3], a[4], b[4];
+	double from = frame, to = frame;
 
 	if (!t->curve[GEO_TURN].n && !t->curve[GEO_TURN + 1].n && !t->curve[GEO_TURN + 2].n) {
 		memcpy(out, rest, sizeof rest);

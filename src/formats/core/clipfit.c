@@ -1,6 +1,6 @@
-/* Keys for a curve that somebody has changed. Between keys where it still is what it was they stay as they are; elsewhere
- * as few are set as keep within the step of what is wanted: a stretch whose slopes, by least squares, do not come so
- * close is cut in two. */
+/* Keys for a curve that somebody has changed. Where it still is what it was they stay as they are; elsewhere as few are
+ * set as keep within the step of what is wanted: a stretch whose slopes, by least squares, do not come so close is cut
+ * in two. */
 #include "geo.h"
 
 #include <errno.h>
@@ -206,10 +206,11 @@ int geo_curve_fit(const struct geo_curve *c, const double *was, const double *no
 bool geo_wish_is(const struct geo_wish *w, const char *name, bool exact)
 {
 	size_t n = strlen(name);
+	const char *rest = w->name + n;
 
-	if (exact || strncmp(w->name, name, n))
+	if (exact || strncmp(w->name, name, n) || !*rest)
 		return !strcmp(w->name, name);
-	return !w->name[n] || (w->name[n] == '.' && strlen(w->name + n) == 4 && strspn(w->name + n + 1, "0123456789") == 3);
+	return *rest == '.' && strlen(rest) == 4 && strspn(rest + 1, "0123456789") == 3;
 }
 
 /* ---- angles ---- */

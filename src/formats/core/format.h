@@ -292,8 +292,8 @@ struct model_ops {
 	int (*clip)(struct object *, uint32_t i, const struct geo_skeleton *, struct geo_clip *out, struct arena *,
 		    struct err *);
 	/* Calls `each` for what the clips become when they are played: those that move parts of the skeleton together
-	 * are one; rc other than 0: it is damaged, and why it is. Stops at the first result that is not 0 and returns it.
-	 * NULL: each clip plays alone. */
+	 * are one. rc other than 0: it is damaged, and why it is. Stops at the first result that is not 0 and returns
+	 * it. NULL: each clip plays alone. */
 	int (*motions)(struct object *, const struct geo_skeleton *,
 		       int (*each)(void *ctx, const struct geo_clip *, int rc, const struct err *why), void *ctx,
 		       struct err *);

@@ -262,7 +262,7 @@ struct geo_wish {
 	void (*at)(const struct geo_wish *, uint32_t joint, double seconds, struct geo_pose *out);
 	void *ctx;
 	bool taken;                            /* by the format: it is a clip or motion that there is */
-	bool slopeless;                        /* whoever wrote it knows no slopes: places and scales are true at keys */
+	bool slopeless;                        /* who wrote it knows no slopes: places and scales are true at keys */
 };
 
 /* How animations are shown. */
