@@ -10,8 +10,19 @@ import struct
 
 import gltf
 import lib
-from gltf import Glb, corpus
+from gltf import Glb
 from lib import Mount, read
+
+gltf.SEEDS = lib.CORPUS_SEEDS[:1]
+MADE = {}
+
+
+def corpus(t, *args):
+    """Made once."""
+    if args not in MADE:
+        MADE[args] = gltf.corpus(t, *args)
+    return MADE[args]
+
 
 TURN, MOVE, SCALE = (8, 16, 32), (64, 128, 256), (512, 1024, 2048)
 NEAR = 1e-4                                        # of the model's size
@@ -374,7 +385,7 @@ def jom(t):
 # ---------------------------------------------------------------- other programs
 
 def all_animations(t, few=False):
-    jom, mhp = corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[1], corpus(t, 'mhp', 'mkmhp.py', 'OUT')[1]
+    jom, mhp = corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[gltf.SEEDS[0]], corpus(t, 'mhp', 'mkmhp.py', 'OUT')[gltf.SEEDS[0]]
     sources = [os.path.join(jom, n) for n in ('files', 'bad')] + [os.path.join(mhp, n) for n in (
         'pac', 'bad', os.path.join('mhp3rd', 'DATA.BIN'), os.path.join('mhfu', 'DATA.BIN'))]
     out = []
@@ -463,8 +474,8 @@ for path, to, fps in json.load(open(sys.argv[-1])):
 def there_and_back(t):
     """Imported into Blender and exported, with bones turned as Blender likes them: no byte changes."""
     lib.need('blender')
-    jom = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[1], 'files', 'SKEL4.JOM')
-    pac = os.path.join(corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[1], 'pac', 'monster_1.pac')
+    jom = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[gltf.SEEDS[0]], 'files', 'SKEL4.JOM')
+    pac = os.path.join(corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[gltf.SEEDS[0]], 'pac', 'monster_1.pac')
     jobs, saves = [], []
     for k, (source, path, fps, options) in enumerate((
             (jom, 'animations/all.glb', 60, ()), (pac, '01.pmo/animations/000.glb', 30, ()),
@@ -589,8 +600,8 @@ def unchanged(t):
     """Every GLB saved as it is changes no byte."""
     if not os.path.isdir(lib.CORPUS):
         raise lib.Skip('no corpus')
-    pac = os.path.join(corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[1], 'pac')
-    jom = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[1], 'files')
+    pac = os.path.join(corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[gltf.SEEDS[0]], 'pac')
+    jom = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[gltf.SEEDS[0]], 'files')
     monster = made_monster(t, 'em040')[0]
     bad, n = [], 0
     for folder in (pac, jom, monster):
@@ -705,8 +716,8 @@ def jom_edited(t):
     folder = t.dir('jom')
     source = os.path.join(folder, 'SKEL4.JOM')
     with open(source, 'wb') as f:
-        f.write(read(made[1], 'files', 'SKEL4.JOM'))
-    e = next(m for m in json.load(open(os.path.join(made[1], 'expected.json')))['models'] if m['file'] == 'SKEL4.JOM')
+        f.write(read(made[gltf.SEEDS[0]], 'files', 'SKEL4.JOM'))
+    e = next(m for m in json.load(open(os.path.join(made[gltf.SEEDS[0]], 'expected.json')))['models'] if m['file'] == 'SKEL4.JOM')
     was, keys = read(source), e['animations'][0]['keys']
     at = e['animations'][0]['offset']
     glb = lib.run('cat', source, 'animations/WALK.glb').stdout
