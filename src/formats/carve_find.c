@@ -9,10 +9,12 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bytes.h"
 
 #define PIECE ((size_t)256 << 10)              /* read at once; whole runs */
+#define LARGE_PAGE ((size_t)2 << 20)
 #define PAGE 4096u                             /* the system copies whole pages faster */
 #define NOTHING 0xff                           /* as a byte: no bit, no header */
 #define SHARED ((uint64_t)64 << 20)            /* what is longer is worth a second processor */
@@ -304,17 +306,24 @@ static void place(struct scan *s, struct carve_finding *f)
 
 /* ---- searching ---- */
 
+/* Faults of small pages would take as long as some of the work. */
 static int begin(struct scan *s, struct err *e)
 {
-	uint64_t words = s->size / CARVE_RUN + 1;
+	size_t words = (size_t)(s->size / CARVE_RUN + 1);
+	size_t bytes = 3 * words * sizeof(uint64_t), page = bytes < LARGE_PAGE ? PAGE : LARGE_PAGE;
 
-	if (!s->first) {
-		s->bits.n = s->size / CARVE_BLOCK;
-		s->bits.vertex = calloc(words, 8);
-		s->bits.tail = calloc(words, 8);
-		s->bits.zero = calloc(words, 8);
-	}
-	return s->first || (s->bits.vertex && s->bits.tail && s->bits.zero) ? 0 : err_nomem(e);
+	if (s->first)
+		return 0;
+	s->bits.n = s->size / CARVE_BLOCK;
+	s->bits.vertex = aligned_alloc(page, (size_t)align_up(bytes, page));
+	if (!s->bits.vertex)
+		return err_nomem(e);
+	if (page == LARGE_PAGE)
+		madvise(s->bits.vertex, (size_t)align_up(bytes, page), MADV_HUGEPAGE);
+	s->bits.tail = s->bits.vertex + words;
+	s->bits.zero = s->bits.tail + words;
+	s->bits.vertex[words - 1] = s->bits.tail[words - 1] = s->bits.zero[words - 1] = 0;
+	return 0;
 }
 
 static void end(struct scan *s)
@@ -323,8 +332,6 @@ static void end(struct scan *s)
 		carve_mlp_free(&s->v[i]);
 	free(s->v);
 	free(s->bits.vertex);
-	free(s->bits.tail);
-	free(s->bits.zero);
 }
 
 int carve_search(struct source *src, uint64_t from, bool first, struct buf *streams, struct carve_finding **out,

@@ -31,7 +31,7 @@ static int probe(struct probe *p)
 	bool any = false;
 
 	if (p->search != SEARCH_NOT &&
-	    !carve_search(p->src, 0, !p->whole, p->instead ? &streams : NULL, &f, NULL)) {
+	    !carve_search(p->src, 0, !p->whole, p->thorough ? &streams : NULL, &f, NULL)) {
 		any = f->any;
 		if (any)
 			p->finding = &f->f;

@@ -111,9 +111,10 @@ int cmd_fail_errno(const struct command *self, const char *where, int code)
 	return 1;
 }
 
-struct tree *cmd_open(const struct command *self, const char *path, bool carve, const struct tree_options *timing)
+struct tree *cmd_open(const struct command *self, const char *path, bool carve, bool thorough,
+		      const struct tree_options *timing)
 {
-	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve };
+	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve, .thorough = thorough };
 	struct err why = { 0 };
 	struct tree *t;
 

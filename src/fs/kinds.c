@@ -396,6 +396,7 @@ static int detect(struct kinds *k, struct source *src, const char *name, uint64_
 	struct probe p = {
 		.name = name, .size = src->size, .src = src, .room = room,
 		.search = later ? SEARCH_NOT : k->search, .instead = other ? &instead : NULL,
+		.thorough = other,
 	};
 	const struct format *f = format_detect(&p, &why);
 

@@ -249,6 +249,7 @@ const struct format *tree_recognise(struct tree *t, struct source *src, const ch
 	struct probe p = {
 		.name = strrchr(path, '/') + 1, .size = src->size, .src = src, .room = room,
 		.search = finding ? t->search : SEARCH_NOT, .whole = true, .instead = &instead,
+		.thorough = t->thorough,
 	};
 	const struct format *f = format_detect(&p, &why);
 
@@ -359,6 +360,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	t->writable = opt->write;
 	t->noundo = opt->noundo;
 	t->grow = opt->grow;
+	t->thorough = opt->thorough;
 	t->search = opt->carve ? SEARCH_ALL : SEARCH_NAMED;
 	t->timing = opt->timing;
 	t->path = realpath(path, NULL);

@@ -41,6 +41,7 @@ struct tree_options {
 	void (*slow)(void);                    /* called before work that takes long, or NULL */
 	bool write;                            /* wanted; tree_writable() tells whether it came true */
 	bool noundo, grow;
+	bool thorough;                         /* why a source is none is to be found out, if that takes a while */
 	bool carve;                            /* what no format knows is searched, whatever its name */
 	struct geo_timing timing;              /* of animations in GLB files */
 };

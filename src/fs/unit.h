@@ -251,6 +251,7 @@ struct tree {
 	pthread_mutex_t lock;                  /* units, states, notes, open files; not held while reading, rendering */
 	pthread_cond_t filled;
 	bool writable, noundo, grow;
+	bool thorough;
 	uint8_t search;                        /* enum searching: of files, and of entries that have names */
 	struct geo_timing timing;
 	_Atomic bool shared;                   /* another process changes the archive */

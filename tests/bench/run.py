@@ -488,17 +488,17 @@ class Bench:
     # ---- files that are searched
 
     def carve(self):
-        """One with models, and a search in vain, which looks for deflated ones too."""
+        """Those with models, and searches in vain; info looks for deflated ones too."""
         for mode in self.in_modes():
-            for kind, what in (('noise', 'noise with 6 libraries'), ('zeros', 'zeros with 6 libraries'),
-                               ('magics', 'nothing but magics'), ('nothing', 'noise')):
+            for kind, how, what in (('noise', 'ls', 'noise with 6 libraries'), ('zeros', 'ls', 'zeros with 6 libraries'),
+                                    ('magics', 'ls', 'nothing but magics'), ('nothing', 'info', 'noise')):
                 path, mine, theirs = self.inputs.carved(kind), [], []
                 warm(path)
                 for i in range(self.rounds):
                     for who in turned((mine, theirs), i):
                         who.append(timed('cat', path) if who is theirs else
-                                   timed(self.modelfs, 'ls', path, failing=kind in ('magics', 'nothing')))
-                self.report.compare(f'modelfs ls of 1 GiB of {what}, {mode}', mine, theirs, '%.0f ms', 'cat', most=2,
+                                   timed(self.modelfs, how, path, failing=kind in ('magics', 'nothing')))
+                self.report.compare(f'modelfs {how} of 1 GiB of {what}, {mode}', mine, theirs, '%.0f ms', 'cat', most=2,
                                     scale=1000)
             folder, took, again = self.inputs.path('carve'), [], []
             os.makedirs(folder, exist_ok=True)

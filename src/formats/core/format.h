@@ -54,8 +54,10 @@ struct probe {
 	bool whole;                            /* what is found is asked for next: the search goes on to its end */
 	bool unsearched;                       /* out: with SEARCH_NAMED one would have been asked */
 	struct finding *finding;               /* out: of who searched, with one reference; NULL: none */
-	/* Where who searched in vain says what lies there instead, which takes longer; NULL: nobody wants to know. */
+	/* Where who searched in vain says so; and, if it was to be thorough, which takes longer, what lies there instead.
+	 * NULL: nobody wants to know. */
 	struct err *instead;
+	bool thorough;
 };
 
 /* At least n bytes in p->head; false when the entry is shorter, cannot be read, or n > PROBE_MOST. At most one more
