@@ -13,7 +13,7 @@
 #include "quad.h"
 #include "shown.h"
 
-#define ON_TOP "header.yaml meshes/ model.glb raw/"
+#define ON_TOP "header.yaml meshes/ model.glb preview.png raw/"
 #define IN_RAW_OF_THREE "whole.qda whole.qdb whole.qdc header.bin table.bin part-0/ part-1/"
 #define IN_RAW "whole.qda whole.qdb whole.qdc whole.qdd header.bin table.bin part-0/ part-1/"
 
