@@ -485,7 +485,7 @@ def carved_sizes(t):
     to = t.extract(path)
     bad = []
     for view in sorted(lib.files(to)):
-        if view.endswith(('.mtl', '.glb')):
+        if view.endswith(('.mtl', 'preview.png')):
             continue
         r = run('put', path, view, os.path.join(to, view))
         bad += lib.unless(r.returncode == 0 and lib.read(path) == first, f'{view}: {r.stderr}')
