@@ -345,6 +345,8 @@ def all_models(t):
     for where in corpus(t, 'mhp', 'mkmhp.py', 'OUT').values():
         sources += [os.path.join(where, n) for n in ('pac', 'single', 'bad')]
         sources += [os.path.join(where, n, 'DATA.BIN') for n in ('mhp2g', 'mhp3rd', 'mhfu', 'mhf2')]
+    for where in corpus(t, 'ps3', 'mkquartet.py', '--out', 'OUT').values():
+        sources += [os.path.join(where, n) for n in ('files', 'bad')]
     samples = os.path.join(lib.SHARED, 'samples')
     sources += [os.path.join(samples, n) for n in ('mod3', 'mhp')] if os.path.isdir(samples) else []
     out = []

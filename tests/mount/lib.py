@@ -326,7 +326,7 @@ def entries(path, seek=None):
             if not e:
                 return out
             if e.contents.name not in (b'.', b'..'):
-                out.append((e.contents.name.decode(), e.contents.type, e.contents.ino, e.contents.off))
+                out.append((os.fsdecode(e.contents.name), e.contents.type, e.contents.ino, e.contents.off))
     finally:
         LIBC.closedir(d)
 
