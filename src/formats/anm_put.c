@@ -249,8 +249,8 @@ static int keep_bytes(struct changing *c, uint32_t clip)
 		uint64_t size = anm_track_size(h, &m->v[i]);
 
 		if (size > TRACK_MOST)
-			return err_set(x->e, EINVAL, "animation \"%.60s\": %" PRIu64 " bytes in track %u, at most %u fit",
-				       c->wish->name, size, i, TRACK_MOST);
+			return err_set(x->e, EINVAL, "animation \"%.60s\": %" PRIu64 " bytes in track %u, at most %u "
+				       "fit", c->wish->name, size, i, TRACK_MOST);
 	}
 	anm_write_clip(h, m, &out);
 	other = x->bytes[clip].len && (x->bytes[clip].len != out.len || memcmp(x->bytes[clip].p, out.p, out.len));
