@@ -47,10 +47,11 @@ const char *shown_at(const char *name)
 void shown_write(const char *name, const struct buf *bytes)
 {
 	static time_t when = 1500000000;
-	struct timespec past[2] = { { .tv_sec = ++when }, { .tv_sec = when } };
+	struct timespec past[2] = { { .tv_sec = when }, { .tv_sec = when } };
 	char path[256];
 	FILE *f;
 
+	when++;
 	snprintf(path, sizeof path, "%s", shown_at(name));
 	for (char *slash = strchr(path + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = 0;

@@ -79,8 +79,8 @@ static int check_indices(const struct obj *o)
 			uint32_t v = corner_index(&corner[i], k);
 
 			if (v != GEO_NONE && v >= o->n[k])
-				return err_line(o->e, EINVAL, line[i / o->corners], 0, "%s %u is out of range: there are %u",
-						obj_value_name[k], v + 1, o->n[k]);
+				return err_line(o->e, EINVAL, line[i / o->corners], 0, "%s %u is out of range: there are "
+						"%u", obj_value_name[k], v + 1, o->n[k]);
 		}
 	return 0;
 }

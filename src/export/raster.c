@@ -242,7 +242,7 @@ static void choose_level(struct drawing *d, const struct raster_corner c[3], dou
 
 	if (!t || !t->nlevels)
 		return;
-	few = begin_at_one(u, pu) & begin_at_one(v, pv);
+	few = begin_at_one(u, pu) && begin_at_one(v, pv);
 	for (unsigned k = 0; k < 3 && !few; k++)
 		pu[k] = pv[k] = 1;
 	spread(d, U, c, area, pu[0], pu[1], pu[2]);

@@ -27,8 +27,9 @@ extern const char jom_tag_names[JOM_TAGS][5];
 
 /* Bits of jom_material.flags. */
 enum jom_flag {
-	JOM_DUAL_PLANE = 1u << 0, JOM_SORT_MIN = 1u << 1, JOM_SORT_MAX = 1u << 2, JOM_GOURAUD = 1u << 3, JOM_HALF_TRANSPARENT = 1u << 4, JOM_FLIP_H = 1u << 7,
-	JOM_FLIP_V = 1u << 8, JOM_END_CODES = 1u << 9, JOM_SUBDIVISION = 1u << 11, JOM_SUBDIVISION_NEAR = 1u << 12
+	JOM_DUAL_PLANE = 1u << 0, JOM_SORT_MIN = 1u << 1, JOM_SORT_MAX = 1u << 2, JOM_GOURAUD = 1u << 3,
+	JOM_HALF_TRANSPARENT = 1u << 4, JOM_FLIP_H = 1u << 7, JOM_FLIP_V = 1u << 8,
+	JOM_END_CODES = 1u << 9, JOM_SUBDIVISION = 1u << 11, JOM_SUBDIVISION_NEAR = 1u << 12
 };
 
 /* ---- records; all big-endian ---- */

@@ -65,8 +65,9 @@ int cmd_place_find(struct cmd_place *p);
 /* An entry of dir, or with name NULL dir itself; within tree_enter(). */
 int cmd_place_lookup(struct cmd_place *dir, const char *name, struct node *out);
 
-/* The names in a directory, each behind a '/' when it is a directory too, '@' a symbolic link, '=' another thing without
- * bytes, else a blank; and with a 0 at its end. All but errors.txt: going through the others may find damage. Enters the tree. */
+/* The names in a directory, each behind a '/' when it is a directory too, '@' a symbolic link, '=' another thing
+ * without bytes, else a blank; and with a 0 at its end. All but errors.txt: going through the others may find damage.
+ * Enters the tree. */
 int cmd_names(struct cmd_place *dir, struct buf *names, struct err *e);
 /* A comment "WHAT: LINE" for each line in a text that ends with a zero. */
 void cmd_comments(struct doc *d, const char *what, struct buf *lines);

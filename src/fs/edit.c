@@ -584,7 +584,8 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 	*l = (struct level){
 		.around = { .following = following, .called = called, .padded = u->around.padded,
 			    .finding = u->around.finding, .resize = resize, .rebase = rebase, .find = find,
-			    .member = member, .handed = u->around.handed, .say = say, .grow = ed->tree->grow, .again = ed->second },
+			    .member = member, .handed = u->around.handed, .say = say, .grow = ed->tree->grow,
+			    .again = ed->second },
 		.edit = ed, .unit = u,
 	};
 	rc = open_source(l, e);

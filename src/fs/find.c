@@ -168,7 +168,8 @@ int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e
 	pthread_mutex_unlock(&t->lock);
 	if (!id) {
 		format = tree_recognise(t, src, f->path, NULL, NULL);
-		rc = unit_new(t, format ? format : &plain_format, src, 0, 0, hash_name(unit_at(t, 0)->hash, f->path), out, e);
+		rc = unit_new(t, format ? format : &plain_format, src, 0, 0,
+			      hash_name(unit_at(t, 0)->hash, f->path), out, e);
 		if (rc)
 			return rc;
 		(*out)->file = file;

@@ -633,8 +633,9 @@ static void host_attr(struct tree *t, struct host *host, struct node_attr *out)
 
 	host_stat(&t->folder->hosts, host, &st);
 	*out = (struct node_attr){
-		.dir = host->type == S_IFDIR, .type = host->type, .sized = true, .mode = st.st_mode & 07777, .size = (uint64_t)st.st_size,
-		.ino = st.st_ino, .mtime = st.st_mtim, .owned = true, .uid = st.st_uid, .gid = st.st_gid,
+		.dir = host->type == S_IFDIR, .type = host->type, .sized = true, .mode = st.st_mode & 07777,
+		.size = (uint64_t)st.st_size, .ino = st.st_ino, .mtime = st.st_mtim, .owned = true,
+		.uid = st.st_uid, .gid = st.st_gid,
 	};
 }
 

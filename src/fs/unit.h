@@ -395,8 +395,8 @@ bool tree_is_file(const struct tree *t, const struct unit *u);
 int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e);
 #define NESTED_MOST (1u << 18)
 /* Containers that are packed into containers, or that several entries of one have, can hold more entries than anybody
- * could list, in a few kilobytes: all those in one file together may have NESTED_MOST. Counts those of a unit, of which there were `was`; false: there are
- * too many. */
+ * could list, in a few kilobytes: all those in one file together may have NESTED_MOST. Counts those of a
+ * unit, of which there were `was`; false: there are too many. */
 bool kids_count(struct tree *t, struct unit *u, uint32_t was, uint32_t now);
 /* The names that it stores; NULL when it stores none. */
 int kid_names(struct unit *u, const struct entries *v, struct stored **out, struct err *e);
