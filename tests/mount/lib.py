@@ -197,6 +197,8 @@ def need(*programs):
     for p in programs:
         if not shutil.which(p):
             raise Skip(p + ' is not installed')
+        if p == 'blender' and SANITIZERS:
+            raise Skip('Blender is slow, and what it writes is read without the sanitizers')
 
 
 # ---------------------------------------------------------------- mounting
