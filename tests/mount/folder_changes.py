@@ -370,7 +370,7 @@ def at_once(t):
         for x in threads:
             x.join()
         t.none(problems, f'{counts[0]} reads, {counts[1]} of what was just replaced, {counts[2]} replacements')
-        t.ok(counts[0] > 50 and counts[2] > 20, 'there was something to see', counts)
+        t.ok(counts[0] > (5 if SANITIZERS else 50) and counts[2] > 20, 'there was something to see', counts)
         replace(own, versions[0])
         t.same(read(m.point, 'body.pmo/raw/whole.pmo'), versions[0], 'in the end it is what it is')
 
