@@ -375,10 +375,11 @@ int glb_compare_bones(const struct geo_scene *scene, const struct geo_skeleton *
 	now->joint = arena_alloc(a, (size_t)was->n + 1, sizeof *now->joint);
 	if (!x.bone_of || !now->joint)
 		return err_nomem(e);
-	memcpy(now->joint, was->joint, was->n * sizeof *now->joint);
-	for (uint32_t i = 0; i < was->n; i++)
+	for (uint32_t i = 0; i < was->n; i++) {
+		now->joint[i] = was->joint[i];
 		if (node[i])
 			x.bone_of[node[i] - 1] = i + 1;
+	}
 	rc = check_parents(&x, e);
 	if (rc || glb_is_foreign(scene))
 		return rc ? rc : compare_foreign(&x, now, change, a, e);

@@ -150,8 +150,8 @@ static struct anm_keys *get_keys(const struct changing *c, struct anm_moves *t, 
 		return NULL;
 	while (at < t->count && t->v[at].channel < bit)
 		at++;
-	memcpy(v, t->v, at * sizeof *v);
-	memcpy(v + at + 1, t->v + at, (t->count - at) * sizeof *v);
+	for (uint32_t i = 0; i < t->count; i++)
+		v[i < at ? i : i + 1] = t->v[i];
 	v[at].channel = bit;
 	t->v = v;
 	t->count++;
