@@ -22,12 +22,11 @@ SECONDS = 5 * SLOW
 MEMORY = 64 << 20
 SEED = 20240601
 KINDS = ('pac', 'pmo', 'tmh', 'ahi', 'anm')
-FEWER = 2 if SANITIZERS else 1
-WORDS = 64 // FEWER                                # of each file, overwritten one after the other
+WORDS = 64                                         # of each file, overwritten one after the other
 VALUES = (0, 1, 0x7fffffff, 0xfffffff0)
-STEPS, HEAD = 100 // FEWER, 100 // FEWER           # lengths to which each file is cut; and all below HEAD
+STEPS, HEAD = 100, 100                             # lengths to which each file is cut; and all below HEAD
 NAMES_STAY = 1.5                                   # seconds; the kernel may keep names and listings for one
-ALONE, TOGETHER = 60 // FEWER, 200 // FEWER        # rounds of random damage
+ALONE, TOGETHER = 60, 200                          # rounds of random damage
 
 
 class Result:
