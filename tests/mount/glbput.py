@@ -118,6 +118,8 @@ def differences(a, b, at=()):
 
 def script(family, name):
     folder = os.path.join(lib.SHARED, 'corpus', family)
+    if not os.path.isdir(folder):
+        raise lib.Skip(f'no corpus {family} beside the source')
     sys.path.append(folder)
     return __import__(name)
 
