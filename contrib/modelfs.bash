@@ -43,24 +43,28 @@ _modelfs() {
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-o) ((i++)) ;;
-		= | -*) ;;
+		-o | =) ((i++)) ;;     # what an option has behind = is a word of its own
+		-*) ;;
 		*) arguments+=("${COMP_WORDS[i]}") ;;
 		esac
 	done
 	if [[ $word == -* ]]; then
 		case $command in
 		mount) _modelfs_words "-f -o --help" "$word" ;;
-		ls) _modelfs_words "-l -R -lR -c --help" "$word" ;;
-		put) _modelfs_words "-g -n -gn -c --help" "$word" ;;
-		info | cat | extract | verify) _modelfs_words "-c --help" "$word" ;;
+		ls) _modelfs_words "-l -R -lR -c -o --help" "$word" ;;
+		put) _modelfs_words "-g -n -gn -c -o --help" "$word" ;;
+		cat | extract) _modelfs_words "-c -o --help" "$word" ;;
+		info | verify) _modelfs_words "-c --help" "$word" ;;
 		*) _modelfs_words "--help" "$word" ;;
 		esac
 	elif [[ $command == mount && $previous == -o ]]; then
 		_modelfs_words "ro grow noundo carve names= cache= fps= tolerance= baked stats allow_other" "$word"
 		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
-	elif [[ $command == mount && ($word == "=" || $previous == "=") ]]; then
-		_modelfs_files "${word#=}"
+	elif [[ $previous == -o ]]; then
+		_modelfs_words "fps= tolerance= baked" "$word"
+		[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
+	elif [[ $word == "=" || $previous == "=" ]]; then
+		[[ $command == mount ]] && _modelfs_files "${word#=}"
 	else
 		case $command:${#arguments[@]} in
 		umount:0) _modelfs_mounts "$word" ;;

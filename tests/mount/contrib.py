@@ -19,6 +19,11 @@ def man_page(t):
     t.ok(len(commands) >= 9, 'commands in --help', commands)
     t.none([c for c in commands if f'.SY "modelfs {c}"' not in page], 'synopsis of every command')
     t.none([c for c in commands if f'.BI "modelfs {c} ' not in page], 'description of every command')
+    for c in commands:
+        said = run(c, '--help').stdout.decode()
+        synopsis = re.search(rf'^\.SY "modelfs {c}"\n(.*?)^\.YS', page, re.M | re.S)[1]
+        letters = re.findall(r'\[-(\w+)', said.splitlines()[0])
+        t.same(re.findall(r'^\.OP \\-(\w+)', synopsis, re.M), letters, f'options in the synopsis of {c}')
     options = re.findall(r'-o ([a-z]+)', run('mount', '--help').stdout.decode())
     t.none([o for o in options if not re.search(rf'^\.BI? {o}\b', page, re.M)], 'every mount option')
     t.ok(f'"{run("--version").stdout.decode().strip()}"' in page.splitlines()[0], 'version in the man page')
@@ -42,12 +47,15 @@ def bash_completion(t):
     for words, expected in (
             (['um'], ['umount']),
             (['mount', '-o', 'ca'], ['cache=', 'carve']),
-            (['ls', '-'], ['--help', '-R', '-c', '-l', '-lR']),
+            (['ls', '-'], ['--help', '-R', '-c', '-l', '-lR', '-o']),
+            (['cat', '-o', ''], ['baked', 'fps=', 'tolerance=']),
+            (['cat', '-o', 'fps', '=', '2'], ['']),
             (['describe', 'pm'], ['pmo']),
             (['info', t.demo[:-2]], [t.demo]),
             (['ls', t.demo, '00005'], ['00005.pac/']),
             (['ls', '-lR', t.demo, '00005.pac/00.pmo/me'], ['00005.pac/00.pmo/meshes/']),
             (['cat', t.demo, '00005.pac/00.pmo/meshes/0.o'], ['00005.pac/00.pmo/meshes/0.obj']),
+            (['cat', '-o', 'fps', '=', '25', t.demo, '00005.pac/00.pmo/sk'], ['00005.pac/00.pmo/skeleton.yaml']),
             (['cat', t.demo, 'nothing/'], [''])):
         code, said = other('bash', '-c', COMPLETE, 'bash', script, 'modelfs', *words, env=WITH_PROGRAM)
         t.same((code, sorted(said[:-1].split('\n'))), (0, expected), 'bash completes modelfs ' + ' '.join(words))
