@@ -550,7 +550,7 @@ static int open_source(struct level *l, struct err *e)
 	struct edit_file *f;
 	int rc;
 
-	if (u->parent == u->id || tree_is_file(l->edit->tree, u)) {
+	if (tree_is_file(l->edit->tree, u)) {
 		rc = open_file(l->edit, u->file, &f, e);
 		l->run = rc ? NULL : &f->run;
 		return rc ? rc : renew_source(l, e);

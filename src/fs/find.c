@@ -185,9 +185,8 @@ int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e
 
 static int find_unit(struct tree *t, const struct unit *u, const struct want *w, struct unit **out, struct err *e)
 {
-	const char *from = u->file ? tree_file(t, u->file)->path : t->path;
 	unsigned file;
-	int rc = u->id && !tree_is_file(t, u) ? -ENOENT : find_file(t, from, w, &file);
+	int rc = find_file(t, tree_file_path(t, u->file), w, &file);
 
 	return rc ? -ENOENT : unit_of_file(t, file, out, e);
 }
@@ -287,7 +286,7 @@ static bool is_below_root(struct tree *t, const struct unit *file, const char *r
 	if (t->folder)
 		folder_unit_path(t, file, &path);
 	else
-		buf_str(&path, file->file ? tree_file(t, file->file)->path : t->path);
+		buf_str(&path, tree_file_path(t, file->file));
 	buf_char(&path, 0);
 	is = !path.bad && want_root((const char *)path.p, root);
 	buf_free(&path);

@@ -135,9 +135,8 @@ static int find_entry(struct tree *t, struct unit *in, const struct unit *u, uns
 
 static int find_file(struct tree *t, const struct unit *u, unsigned k, struct unit **out, struct err *e)
 {
-	const char *path = u->file ? tree_file(t, u->file)->path : t->path;
 	unsigned file;
-	int rc = tree_member_file(t, path, u->format, k, &file);
+	int rc = tree_member_file(t, tree_file_path(t, u->file), u->format, k, &file);
 
 	return rc ? -ENOENT : unit_of_file(t, file, out, e);
 }
@@ -146,14 +145,14 @@ int unit_member(struct tree *t, const struct unit *u, unsigned k, struct unit **
 {
 	struct unit *in = unit_at(t, u->parent);
 
-	if (u->id && !tree_is_file(t, u))
+	if (!tree_is_file(t, u))
 		return in->handed ? -ENOENT : find_entry(t, in, u, k, out, e);
 	return t->folder ? folder_member(t, u, k, out, e) : find_file(t, u, k, out, e);
 }
 
 bool unit_is_handed(const struct unit *u)
 {
-	return u->id && !tree_is_file(u->tree, u) && unit_at(u->tree, u->parent)->handed;
+	return !tree_is_file(u->tree, u) && unit_at(u->tree, u->parent)->handed;
 }
 
 struct source *unit_member_source(const struct unit *u, unsigned k, struct err *e)

@@ -90,7 +90,7 @@ void unit_name(const struct unit *u, char name[NODE_NAME_MAX])
 	const char *slash = f->path ? strrchr(f->path, '/') : NULL;
 
 	*name = 0;
-	if (u->id && !tree_is_file(t, u))
+	if (!tree_is_file(t, u))
 		kid_name(t, unit_at(t, u->parent), u->index, name);
 	else
 		add_text(&to, f->spot ? f->spot->name : slash ? slash + 1 : t->name);

@@ -747,7 +747,7 @@ void node_path(struct tree *t, struct node n, struct buf *out)
 	if (!n.local && !n.scratch) {
 		if (t->folder && tree_is_file(t, u))
 			folder_unit_path(t, u, out);
-		if (!u->id || tree_is_file(t, u))
+		if (tree_is_file(t, u))
 			return;
 		kid_name(t, unit_at(t, u->parent), u->index, name);
 		u = unit_at(t, u->parent);

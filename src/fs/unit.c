@@ -77,7 +77,7 @@ void unit_called(const struct unit *u, struct buf *name, uint32_t *number)
 	char text[NODE_NAME_MAX];
 
 	*number = at ? at->index : GEO_NONE;
-	while (!at && u->id && !tree_is_file(u->tree, u))
+	while (!at && !tree_is_file(u->tree, u))
 		u = unit_at(u->tree, u->parent);
 	unit_name(at ? at : u, text);
 	buf_str(name, text);
@@ -247,7 +247,7 @@ void unit_find_companions(struct tree *t, struct unit *u)
 
 bool unit_is_shared(const struct tree *t, const struct unit *u)
 {
-	for (; u->id && !tree_is_file(t, u); u = unit_at(t, u->parent)) {
+	for (; !tree_is_file(t, u); u = unit_at(t, u->parent)) {
 		const struct unit *in = unit_at(t, u->parent);
 
 		if (u->index < in->nkids && in->kids[u->index].entry.shared)

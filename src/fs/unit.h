@@ -344,6 +344,12 @@ static inline struct tree_file *tree_file(const struct tree *t, unsigned i)
 	return &t->files[i / FILE_CHUNK][i % FILE_CHUNK];
 }
 
+/* The path of one that lies beside SOURCE, or of SOURCE. */
+static inline const char *tree_file_path(const struct tree *t, unsigned i)
+{
+	return i ? tree_file(t, i)->path : t->path;
+}
+
 /* Room for the file that has the next number, all zero; NULL when there is none. */
 struct tree_file *tree_file_new(struct tree *t);
 bool tree_file_writable(const struct tree *t, const struct tree_file *f);
