@@ -17,17 +17,19 @@ struct kin {
 static int find(struct tree *t, const struct in_dir *in, const struct tree_file *f, struct kin *kin)
 {
 	const struct format *format = unit_at(t, f->unit)->format;
+	struct beside member[MEMBERS_MOST];
+	bool there[MEMBERS_MOST];
 	int rc = 0;
 
 	atomic_init(&kin->dir, kinds_dir_stamp(in->fd));
 	for (unsigned k = 0; k < MEMBERS_MOST; k++)
 		kin->file[k] = NO_FILE;
-	for (unsigned k = 0; k < format->nmembers && !rc && member_owner(format, f->spot->name); k++) {
-		struct beside member;
+	kinds_members(&t->folder->kinds, in, f->spot->name, format, member, there);
+	for (unsigned k = 0; k < format->nmembers && !rc; k++) {
 		struct seen seen;
 
-		if (kinds_member(in, f->spot->name, format->members[k].ext, &member))
-			rc = folder_file(t, in->dir, member.name, &kin->file[k], &seen);
+		if (there[k])
+			rc = folder_file(t, in->dir, member[k].name, &kin->file[k], &seen);
 		if (rc == -ENOENT)
 			rc = 0;                /* it went just now */
 	}
@@ -81,30 +83,39 @@ void folder_forget_members(struct tree_file *f)
 
 /* ---- whether they still are ---- */
 
+static bool same_now(struct tree *t, const struct in_dir *in, const struct tree_file *f, const struct kin *kin)
+{
+	const struct format *format = unit_at(t, f->unit)->format;
+	struct beside member[MEMBERS_MOST];
+	bool there[MEMBERS_MOST], same = true;
+
+	kinds_members(&t->folder->kinds, in, f->spot->name, format, member, there);
+	for (unsigned k = 0; k < format->nmembers && same; k++) {
+		unsigned file = there[k] ? folder_file_at(t, in->dir, member[k].name) : NO_FILE;
+
+		same = file == kin->file[k] && (file != NO_FILE) == there[k];
+	}
+	return same;
+}
+
 static bool others_now(struct tree *t, const struct tree_file *f, struct kin *kin)
 {
 	struct in_dir in = { .hosts = &t->folder->hosts, .dir = f->spot->dir };
-	const struct format *format = unit_at(t, f->unit)->format;
 	uint64_t now;
-	bool others;
+	bool same;
 
 	in.fd = host_dir(in.hosts, in.dir);
-	now = in.fd < 0 ? 0 : kinds_dir_stamp(in.fd);
-	others = in.fd < 0;
-	if (in.fd >= 0 && (!now || now != atomic_load(&kin->dir))) {
-		for (unsigned k = 0; k < format->nmembers && !others; k++) {
-			struct beside member;
-			unsigned file = NO_FILE;
-
-			if (kinds_member(&in, f->spot->name, format->members[k].ext, &member))
-				others = (file = folder_file_at(t, in.dir, member.name)) == NO_FILE;
-			others |= file != kin->file[k];
-		}
-		if (!others)
+	if (in.fd < 0)
+		return true;
+	now = kinds_dir_stamp(in.fd);
+	same = now && now == atomic_load(&kin->dir);
+	if (!same) {
+		same = same_now(t, &in, f, kin);
+		if (same)
 			atomic_store(&kin->dir, now);
 	}
-	host_dir_done(&t->folder->hosts, in.fd);
-	return others;
+	host_dir_done(in.hosts, in.fd);
+	return !same;
 }
 
 bool folder_members_changed(struct tree *t, const struct tree_file *f)

@@ -85,17 +85,15 @@ static int plan_members(struct renaming *r, const struct format *f)
 {
 	struct hosts *h = &r->t->folder->hosts;
 	struct in_dir in = { h, r->dir, r->from, NULL }, into = { h, r->to_dir, r->into, NULL };
-	struct beside found;
+	struct kinds *kinds = &r->t->folder->kinds;
+	struct beside own[MEMBERS_MOST], other[MEMBERS_MOST];
+	bool has[MEMBERS_MOST], taken[MEMBERS_MOST];
 	int rc = 0;
 
-	for (unsigned k = 0; k < f->nmembers && !rc; k++) {
-		const char *ext = f->members[k].ext;
-
-		if (kinds_member(&into, r->to_name, ext, &found))
-			rc = -EEXIST;
-		else if (kinds_member(&in, r->name, ext, &found))
-			rc = add_member(r, found.name);
-	}
+	kinds_members(kinds, &into, r->to_name, f, other, taken);
+	kinds_members(kinds, &in, r->name, f, own, has);
+	for (unsigned k = 0; k < f->nmembers && !rc; k++)
+		rc = taken[k] ? -EEXIST : has[k] ? add_member(r, own[k].name) : 0;
 	return rc;
 }
 

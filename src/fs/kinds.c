@@ -78,15 +78,20 @@ static uint64_t add(uint64_t h, uint64_t v)
 	return h ^ h >> 32;
 }
 
+static uint64_t add_name(uint64_t h, const char *name)
+{
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
+	return h;
+}
+
 static uint64_t stamp_hash(const struct kinds *k, const char *name, const struct stat *st)
 {
 	uint64_t h = add(add(k->seed, st->st_ino), st->st_dev);
 
 	h = add(add(h, (uint64_t)st->st_size), (uint64_t)ns_of(&st->st_mtim));
 	h = add(h, (uint64_t)ns_of(&st->st_ctim));
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
-	return add(h, k->seed) & ~(uint64_t)KIND_MASK;
+	return add(add_name(h, name), k->seed) & ~(uint64_t)KIND_MASK;
 }
 
 /* The slot of a hash, or the unused one where it belongs. */
@@ -222,13 +227,6 @@ static int is_there(void *ctx, const char *name)
 	return 1;
 }
 
-bool kinds_member(const struct in_dir *in, const char *owner, const char *ext, struct beside *out)
-{
-	struct seeking s = { in, out, false };
-
-	return member_spell(owner, ext, is_there, &s);
-}
-
 /* ---- how members are spelt ---- */
 
 /* Which names a file's members have, in a directory that is as it was: so nobody has to try all spellings each time. */
@@ -250,11 +248,7 @@ uint64_t kinds_dir_stamp(int fd)
 
 static uint64_t spelt_key(const struct kinds *k, const char *owner, const struct format *f)
 {
-	uint64_t h = add(k->seed, (uintptr_t)f);
-
-	for (; *owner; owner++)
-		h = (h ^ (uint8_t)*owner) * 0x100000001b3u;
-	return add(h, k->seed) | 1;
+	return add(add_name(add(k->seed, (uintptr_t)f), owner), k->seed) | 1;
 }
 
 static bool recall_spelt(struct kinds *k, struct spelt *s)

@@ -50,9 +50,8 @@ const struct format *kinds_look(struct kinds *k, const struct in_dir *in, const 
 
 /* A file beside another that belongs to it. */
 struct beside { char name[MEMBER_NAME_MAX]; struct stat st; };
-/* The file that `owner` has for a member of that extension. One that is being written is none yet. */
-bool kinds_member(const struct in_dir *in, const char *owner, const char *ext, struct beside *out);
-/* All members that `owner` has as a file of that format; there: which of them are found. */
+/* The members that `owner` has as a file of that format; there: which of them are found. One that is being written is
+ * none yet. */
 void kinds_members(struct kinds *k, const struct in_dir *in, const char *owner, const struct format *f,
 		   struct beside member[MEMBERS_MOST], bool there[MEMBERS_MOST]);
 /* Of a directory: as long as it is the same, no name in it comes or goes; 0: it may change again without telling. */
