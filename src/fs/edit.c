@@ -398,7 +398,7 @@ int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e)
 int renew_source(struct level *l, struct err *e)
 {
 	const struct level *up = l->up;
-	bool whole = !up || is_packed(up, l->unit->index);
+	bool whole = !up || packs(up);
 	struct source *src = whole ? src_ref(l->run->root) :
 				     entry_source(up->src, up->unit->format, &up->entries.v[l->unit->index]);
 
@@ -424,7 +424,7 @@ int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
 	int rc;
 
 	in->edit->moved = true;
-	if (is_packed(in, i)) {
+	if (packs(in)) {
 		rc = open_entry(in, i, &run, e);
 		return rc ? rc : run_resize(run, size, e);
 	}
@@ -560,7 +560,7 @@ static int open_source(struct level *l, struct err *e)
 	if (!rc && u->index >= l->up->entries.n)
 		rc = err_set(e, EINVAL, "the container would have %u entries, this is entry %u", l->up->entries.n,
 			     u->index);
-	if (!rc && is_packed(l->up, u->index))
+	if (!rc && packs(l->up))
 		rc = open_entry(l->up, u->index, &l->run, e);
 	else if (!rc)
 		l->run = l->up->run;
@@ -626,7 +626,7 @@ int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size
 	rc = rc ? rc : open_object(l, e);
 	if (!rc && kid >= l->entries.n)
 		rc = err_set(e, EINVAL, "the container has %u entries, this is entry %u", l->entries.n, kid);
-	if (!rc && is_packed(l, kid))
+	if (!rc && packs(l))
 		rc = replace_entry(l, kid, size, &run, e);
 	else if (!rc && size != l->entries.v[kid].size)
 		rc = resize_entry(l, kid, size, e);

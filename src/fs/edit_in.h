@@ -54,7 +54,7 @@ struct edit {
 	struct edit_entry *entries;
 	struct frozen *frozen;
 	struct level *levels;
-	struct source *lent;                   /* of edit_resize_kid() */
+	struct source *lent;                   /* of edit_resize_kid(), edit_resize_unit() */
 	struct buf lines;
 	struct buf touched;                    /* struct unit * each */
 };
@@ -82,7 +82,7 @@ int resize_member(struct level *l, unsigned k, uint64_t size, struct source **ou
 int renew_family(struct level *l, struct err *e);
 
 /* edit_pack.c */
-bool is_packed(const struct level *in, uint32_t i);
+bool packs(const struct level *in);             /* a container: whether it packs its entries */
 /* What entry i of a container holds. */
 int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e);
 /* The same, for who writes all of it, `size` bytes. */

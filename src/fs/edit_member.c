@@ -11,12 +11,7 @@ static bool is_handed(const struct level *l)
 
 static struct source *handed(const struct level *l, unsigned k, struct err *e)
 {
-	const struct entry *v = &l->up->entries.member[l->unit->index][k];
-	struct source *src = v->size ? entry_source(l->up->src, l->up->unit->format, v) : NULL;
-
-	if (v->size && !src)
-		err_nomem(e);
-	return src;
+	return handed_source(l->up->src, l->up->unit->format, &l->up->entries.member[l->unit->index][k], e);
 }
 
 static int open_member(struct level *l, unsigned k, struct level **out, struct err *e)
@@ -108,9 +103,12 @@ static int renew_member(struct level *l, unsigned k, struct err *e)
 
 int renew_family(struct level *l, struct err *e)
 {
-	int rc = l->up && l->unit->format->nmembers ? renew_source(l, e) : 0;
+	int rc;
 
-	if (rc || !l->up || !l->object || !l->unit->format->nmembers)
+	if (!l->up || !l->unit->format->nmembers)
+		return 0;
+	rc = renew_source(l, e);
+	if (rc || !l->object)
 		return rc;
 	swap(&l->object->src, l->src);
 	for (unsigned k = 0; k < l->unit->format->nmembers && !rc; k++)

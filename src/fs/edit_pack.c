@@ -5,9 +5,8 @@
 
 #include "edit_in.h"
 
-bool is_packed(const struct level *in, uint32_t i)
+bool packs(const struct level *in)
 {
-	(void)i;
 	return in->unit->format->container->put;
 }
 

@@ -85,14 +85,18 @@ int kid_keep_handed(struct unit *u, const struct entries *v)
 	return 0;
 }
 
-static struct source *handed(const struct unit *in, uint32_t i, unsigned k, struct err *e)
+struct source *handed_source(struct source *in, const struct format *f, const struct entry *v, struct err *e)
 {
-	const struct entry *v = &in->handed[i][k];
-	struct source *src = v->size ? entry_source(in->src, in->format, v) : NULL;
+	struct source *src = v->size ? entry_source(in, f, v) : NULL;
 
 	if (v->size && !src)
 		err_nomem(e);
 	return src;
+}
+
+static struct source *handed(const struct unit *in, uint32_t i, unsigned k, struct err *e)
+{
+	return handed_source(in->src, in->format, &in->handed[i][k], e);
 }
 
 /* ---- an entry that is no unit yet ---- */

@@ -318,6 +318,8 @@ struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, 
 /* Member k of a unit's entry; -ENOENT. Those that the container knows have no units. */
 int unit_member(struct tree *t, const struct unit *u, unsigned k, struct unit **out, struct err *e);
 bool unit_is_handed(const struct unit *u);     /* its container knows its members */
+/* A member v that a container of format f knows; one reference, NULL: there is none, or e says what failed. */
+struct source *handed_source(struct source *in, const struct format *f, const struct entry *v, struct err *e);
 /* Its bytes; one reference, NULL: there is none, or e says what failed. */
 struct source *unit_member_source(const struct unit *u, unsigned k, struct err *e);
 void unit_find_members(struct tree *t, struct unit *u);                /* unit->member */
