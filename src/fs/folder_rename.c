@@ -2,9 +2,10 @@
  * first, then the model its new one, then the old names of the members go. Whoever dies amid that leaves a whole model,
  * by its old or its new name, and maybe second names of its members. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "folder.h"
@@ -141,6 +142,14 @@ static int rename_with_links(const struct renaming *r, bool *no_links)
 	return rc;
 }
 
+/* A link is not made where something is, but a rename replaces it. */
+static bool is_there(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) || errno != ENOENT;
+}
+
 /* Where there are no hard links, or not for this user. */
 static int rename_one_by_one(const struct renaming *r)
 {
@@ -148,7 +157,8 @@ static int rename_one_by_one(const struct renaming *r)
 	int rc = 0;
 
 	for (; n < r->n && !rc; n += !rc)
-		rc = result(renameat(r->from, r->member[n].from, r->into, r->member[n].to));
+		rc = is_there(r->into, r->member[n].to) ? -EEXIST :
+		     result(renameat(r->from, r->member[n].from, r->into, r->member[n].to));
 	rc = rc ? rc : rename_entry(r);
 	while (rc && n--)
 		renameat(r->into, r->member[n].to, r->from, r->member[n].from);
