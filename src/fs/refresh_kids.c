@@ -318,7 +318,8 @@ int refresh_written(struct refresh *r, struct unit *u)
 		free(how);
 		return 0;
 	}
-	memcpy(was, u->kids, u->nkids * sizeof *was);
+	if (u->nkids)
+		memcpy(was, u->kids, u->nkids * sizeof *was);
 	look_at_owners(r, u, how);
 	for (uint32_t i = 0; i < u->nkids; i++) {
 		if (how[i] == SAME)
