@@ -77,7 +77,7 @@ struct archive_change { struct archive *archive; const struct plan *plan; };
 int archive_commit_all(const struct archive_change *v, size_t n, const char *what,
 		       void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e);
 /* Whether those two can. */
-bool archive_belong(const struct archive *a, const struct archive *b);
+bool archive_belong(struct archive *a, struct archive *b);
 
 /* Lets go of what the last commit has used. That takes as long as a small write, so a commit leaves it for when nobody
  * waits any more; the next one does it otherwise. Not beside a commit. */

@@ -1,7 +1,6 @@
 /* Commits to an archive, and the log of them. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "archive_in.h"
 
@@ -93,9 +92,9 @@ int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 	return archive_commit_all(&change, 1, what, progress, ctx, e);
 }
 
-bool archive_belong(const struct archive *a, const struct archive *b)
+bool archive_belong(struct archive *a, struct archive *b)
 {
-	return (a->with ? a->with : a) == (b->with ? b->with : b);
+	return archive_first(a) == archive_first(b);
 }
 
 void archive_tidy(struct archive *a)

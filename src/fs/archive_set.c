@@ -2,7 +2,6 @@
  * extension. Journals name them by that; files that are not open here are opened for as long as they are needed. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,9 +70,9 @@ static size_t stem_of(const char *name)
 }
 
 /* A journal may come from anywhere: it must not lead to files that have nothing to do with the archive. */
-static int check_path(const struct archive *a, const char *path, struct err *e)
+static int check_path(struct archive *a, const char *path, struct err *e)
 {
-	const char *name = a->with ? a->with->set.place.name : a->set.place.name;
+	const char *name = archive_first(a)->set.place.name;
 	size_t n = stem_of(name);
 
 	if (!*path || (n && stem_of(path) == n && !strncmp(path, name, n) && !strchr(path, '/') && strcmp(path, name)))
