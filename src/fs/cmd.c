@@ -111,15 +111,12 @@ int cmd_fail_errno(const struct command *self, const char *where, int code)
 	return 1;
 }
 
-struct tree *cmd_open(const struct command *self, const char *path, bool carve, bool thorough,
-		      const struct tree_options *timing)
+struct tree *cmd_open(const struct command *self, const char *path, struct tree_options opt)
 {
-	struct tree_options opt = { .cache = CACHE_COMMAND, .carve = carve, .thorough = thorough };
 	struct err why = { 0 };
 	struct tree *t;
 
-	if (timing)
-		opt.timing = timing->timing;
+	opt.cache = CACHE_COMMAND;
 	if (!tree_open(path, &opt, &t, &why)) {
 		t->silent = true;
 		return t;

@@ -36,10 +36,8 @@ bool cmd_timing_fits(const struct command *self, const struct tree_options *opt)
 int cmd_fail(const struct command *self, const char *where, const struct err *why);
 int cmd_fail_errno(const struct command *self, const char *where, int code);
 int cmd_usage(const struct command *self);     /* returns 2 */
-/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. carve, thorough: as of struct
- * tree_options. timing: of cmd_tree_options(); NULL: no animations are shown. */
-struct tree *cmd_open(const struct command *self, const char *path, bool carve, bool thorough,
-		      const struct tree_options *timing);
+/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. opt: what is to be shown and how. */
+struct tree *cmd_open(const struct command *self, const char *path, struct tree_options opt);
 #define CMD_CARVE_HELP "  -c   search what no format knows for models (-o carve)"
 /* All of it, or -errno. */
 int cmd_write_fd(int fd, const void *p, size_t n);

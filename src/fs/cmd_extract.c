@@ -387,7 +387,8 @@ static int run_extract(const struct command *self, int argc, char **argv)
 		return -1 - rc;
 	path = rc == 3 ? argv[1] : "";
 	to = argv[rc - 1];
-	x.t = cmd_open(self, argv[0], given, false, &opt);
+	opt.carve = given;
+	x.t = cmd_open(self, argv[0], opt);
 	if (!x.t)
 		return 1;
 	x.room = malloc(2 * CMD_PIECE);

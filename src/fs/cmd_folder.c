@@ -1,6 +1,4 @@
 /* What `modelfs info` says of a folder: what lies in it, and which files only look like models. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

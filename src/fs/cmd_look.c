@@ -80,7 +80,8 @@ static int run_cat(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0], given, false, &opt);
+	opt.carve = given;
+	t = cmd_open(self, argv[0], opt);
 	if (!t)
 		return 1;
 	c.room = malloc(CMD_PIECE);
@@ -255,7 +256,8 @@ static int run_ls(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
-	l.t = cmd_open(self, argv[0], l.how & LS_CARVE, false, &opt);
+	opt.carve = l.how & LS_CARVE;
+	l.t = cmd_open(self, argv[0], opt);
 	if (!l.t)
 		return 1;
 	rc = ls_place(&l, rc == 2 ? argv[1] : "");
@@ -396,7 +398,7 @@ static int run_info(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0], given, true, NULL);
+	t = cmd_open(self, argv[0], (struct tree_options){ .carve = given, .thorough = true });
 	if (!t)
 		return 1;
 	if (tree_is_folder(t)) {

@@ -119,7 +119,7 @@ static int run_thumbnail(const struct command *self, int argc, char **argv)
 		size = strtoul(argv[2], &end, 10);
 	if (*end || size < 2 || size > INT32_MAX)
 		return cmd_usage(self);
-	t = cmd_open(self, argv[0], false, false, NULL);
+	t = cmd_open(self, argv[0], (struct tree_options){ 0 });
 	if (!t)
 		return 1;
 	rc = make(self, t, argv[1], size < SIZE_MOST ? (uint32_t)size : SIZE_MOST);

@@ -83,7 +83,7 @@ static int run_verify(const struct command *self, int argc, char **argv)
 	if (rc < 0)
 		return -1 - rc;
 	v.source = argv[0];
-	t = cmd_open(self, argv[0], given, false, NULL);
+	t = cmd_open(self, argv[0], (struct tree_options){ .carve = given });
 	if (!t)
 		return 1;
 	v.t = t;
