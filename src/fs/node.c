@@ -164,7 +164,6 @@ static bool hidden(struct tree *t, const struct unit *u, const struct leaf *l)
 
 static uint64_t dir_hash(const struct unit *u, uint32_t which)
 {
-	uint64_t raw = hash_name(u->hash, leaf_dir_names[LEAF_DIR_RAW]);
 	char name[NODE_NAME_MAX];
 
 	if (which > DIR_FOLDER && u->stored)
@@ -172,7 +171,7 @@ static uint64_t dir_hash(const struct unit *u, uint32_t which)
 	if (which < DIR_FOLDER)
 		return which == LEAF_TOP ? u->hash : hash_name(u->hash, leaf_dir_names[which]);
 	leaf_name(u, &u->leaves[u->pieces.folder[which - DIR_FOLDER - 1]], name);
-	return hash_name(raw, name);
+	return hash_name(dir_hash(u, LEAF_DIR_RAW), name);
 }
 
 static int kid_node(struct tree *t, struct unit *u, uint32_t i, struct node *out)
