@@ -204,39 +204,37 @@ static void add_images(struct leaves *l, const struct object *o, unsigned dir)
 	}
 }
 
-/* bones: there are some that the clips can move. */
+/* A clip and, where there are bones that it can move, its GLB. */
+static void add_clip(struct leaves *l, unsigned dir, uint32_t i, unsigned role, bool bones)
+{
+	leaves_add(l, dir, LEAF_DOC, DOC_CLIP, i, role);
+	if (bones)
+		leaves_add(l, dir, LEAF_GLB, GLB_CLIP, i, 0);
+}
+
 static void add_clips(struct leaves *l, const struct object *o, unsigned dir, bool bones)
 {
-	uint32_t n = leaves_begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0, shown = 0;
+	uint32_t n = leaves_begin_dir(l, dir) ? object_count(o, PART_CLIP) : 0, first = l->n;
 
-	for (uint32_t i = 0; i < n && !l->bad; i++) {
-		if (object_gone(o, PART_CLIP, i))
-			continue;
-		leaves_add(l, dir, LEAF_DOC, DOC_CLIP, i, 0);
-		if (bones)
-			leaves_add(l, dir, LEAF_GLB, GLB_CLIP, i, 0);
-		shown++;
-	}
-	if (shown && bones)
+	for (uint32_t i = 0; i < n && !l->bad; i++)
+		if (!object_gone(o, PART_CLIP, i))
+			add_clip(l, dir, i, 0, bones);
+	if (l->n > first && bones)
 		leaves_add(l, dir, LEAF_GLB, GLB_ALL, 0, 0);
 }
 
 /* The clips of the pack beside it. */
 static void add_clips_beside(struct leaves *l, const struct unit *pack, bool bones)
 {
-	uint32_t n = leaves_begin_dir(l, LEAF_DIR_ANIMATIONS) ? pack->nleaves : 0, shown = 0;
+	uint32_t n = leaves_begin_dir(l, LEAF_DIR_ANIMATIONS) ? pack->nleaves : 0, first = l->n;
 
 	for (uint32_t i = 0; i < n && !l->bad; i++) {
 		const struct leaf *clip = &pack->leaves[i];
 
-		if (clip->kind != LEAF_DOC || clip->arg != DOC_CLIP || clip->role)
-			continue;
-		leaves_add(l, LEAF_DIR_ANIMATIONS, LEAF_DOC, DOC_CLIP, clip->index, ROLE_ANIMATIONS);
-		if (bones)
-			leaves_add(l, LEAF_DIR_ANIMATIONS, LEAF_GLB, GLB_CLIP, clip->index, 0);
-		shown++;
+		if (clip->kind == LEAF_DOC && clip->arg == DOC_CLIP && !clip->role)
+			add_clip(l, LEAF_DIR_ANIMATIONS, clip->index, ROLE_ANIMATIONS, bones);
 	}
-	if (shown && bones)
+	if (l->n > first && bones)
 		leaves_add(l, LEAF_DIR_ANIMATIONS, LEAF_GLB, GLB_ALL, 0, 0);
 }
 
@@ -358,47 +356,72 @@ static void add_top(struct leaves *l, const struct object *o)
 		add_images(l, o, LEAF_TOP);
 }
 
+struct mates { struct unit *bones, *textures, *pack; };
+
+/* Whether a model's own object has its pictures. */
+static bool has_images(const struct object *o)
+{
+	return o->format->role == ROLE_MODEL && !(o->format->model && o->format->model->image_link);
+}
+
+static void add_all_top(struct leaves *l, const struct unit *u, const struct object *o, const struct mates *m)
+{
+	const struct container_ops *c = u->format->container;
+	bool model = u->format->role == ROLE_MODEL;
+
+	if (o->variant && !c)
+		add_top(l, o);
+	if (mate_has(m->bones, LEAF_DOC, DOC_SKELETON))
+		leaves_add(l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
+	add_dir(l, u->npictures || mate_has(m->textures, LEAF_PNG, 0) ||
+		   (has_images(o) && object_count(o, PART_IMAGE)), LEAF_DIR_TEXTURES);
+	add_dir(l, mate_has(m->pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
+	add_dir(l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
+	if (model && o->variant && !c)
+		leaves_add(l, LEAF_TOP, LEAF_GLB, GLB_MODEL, 0, 0);
+	if (model && o->variant && !c && preview_shown(o))
+		leaves_add_sized(l, LEAF_TOP, LEAF_PREVIEW, 0, 0, PREVIEW_BYTES);
+	add_dir(l, !c || c->raw, LEAF_DIR_RAW);
+	leaves_add(l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
+}
+
+static void add_textures(struct leaves *l, struct unit *u, const struct object *o, const struct unit *mate)
+{
+	if (u->npictures && leaves_begin_dir(l, LEAF_DIR_TEXTURES))
+		for (uint32_t i = 0; i < u->npictures; i++)
+			add_linked(l, u, &u->pictures[i]);
+	else if (mate)
+		add_from_mate(l, mate, LEAF_PNG, 0, LEAF_DIR_TEXTURES, ROLE_TEXTURES);
+	else if (has_images(o))
+		add_images(l, o, LEAF_DIR_TEXTURES);
+}
+
+static void add_animations(struct leaves *l, const struct object *o, const struct mates *m)
+{
+	const struct model_ops *own = o->format->model;
+	bool model = o->format->role == ROLE_MODEL;
+	bool bones_here = o->variant && own && own->skeleton && object_count(o, PART_BONE);
+	bool moves = model && (bones_here || mate_has(m->bones, LEAF_DOC, DOC_SKELETON));
+
+	if (m->pack)
+		add_clips_beside(l, m->pack, moves && m->pack->format->model->clip);
+	else
+		add_clips(l, o, model ? LEAF_DIR_ANIMATIONS : LEAF_DIR_CLIPS, moves && own && own->clip);
+}
+
 int layout_model(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
 	struct leaves l = { 0 };
-	const struct container_ops *c = u->format->container;
-	struct unit *bones = unit_mate(t, u, ROLE_SKELETON), *textures = unit_mate(t, u, ROLE_TEXTURES);
-	struct unit *pack = unit_mate(t, u, ROLE_ANIMATIONS);
-	bool model = u->format->role == ROLE_MODEL;
-	bool bones_here = o->variant && o->format->model && o->format->model->skeleton && object_count(o, PART_BONE);
-	bool moves = mate_has(bones, LEAF_DOC, DOC_SKELETON) || bones_here;
-	bool pictures = model && !(o->format->model && o->format->model->image_link);
-	unsigned clips = model ? LEAF_DIR_ANIMATIONS : LEAF_DIR_CLIPS;
+	const struct mates m = {
+		unit_mate(t, u, ROLE_SKELETON), unit_mate(t, u, ROLE_TEXTURES), unit_mate(t, u, ROLE_ANIMATIONS)
+	};
 	int rc = keep_links(u, o, e);
 
 	rc = rc ? rc : keep_clip_names(u, o, e);
-	if (o->variant && !c)
-		add_top(&l, o);
-	if (mate_has(bones, LEAF_DOC, DOC_SKELETON))
-		leaves_add(&l, LEAF_TOP, LEAF_DOC, DOC_SKELETON, 0, ROLE_SKELETON);
-	add_dir(&l, u->npictures || mate_has(textures, LEAF_PNG, 0) || (pictures && object_count(o, PART_IMAGE)),
-		LEAF_DIR_TEXTURES);
-	add_dir(&l, mate_has(pack, LEAF_DOC, DOC_CLIP) || (model && object_count(o, PART_CLIP)), LEAF_DIR_ANIMATIONS);
-	add_dir(&l, !model && object_count(o, PART_CLIP), LEAF_DIR_CLIPS);
-	if (model && o->variant && !c)
-		leaves_add(&l, LEAF_TOP, LEAF_GLB, GLB_MODEL, 0, 0);
-	if (model && o->variant && !c && preview_shown(o))
-		leaves_add_sized(&l, LEAF_TOP, LEAF_PREVIEW, 0, 0, PREVIEW_BYTES);
-	add_dir(&l, !c || c->raw, LEAF_DIR_RAW);
-	leaves_add(&l, LEAF_TOP, LEAF_ERRORS, 0, 0, 0);
-
+	add_all_top(&l, u, o, &m);
 	add_meshes(&l, o);
-	if (u->npictures && leaves_begin_dir(&l, LEAF_DIR_TEXTURES))
-		for (uint32_t i = 0; i < u->npictures; i++)
-			add_linked(&l, u, &u->pictures[i]);
-	else if (textures)
-		add_from_mate(&l, textures, LEAF_PNG, 0, LEAF_DIR_TEXTURES, ROLE_TEXTURES);
-	else if (pictures)
-		add_images(&l, o, LEAF_DIR_TEXTURES);
-	if (pack)
-		add_clips_beside(&l, pack, model && moves && pack->format->model->clip);
-	else
-		add_clips(&l, o, clips, model && moves && o->format->model && o->format->model->clip);
+	add_textures(&l, u, o, m.textures);
+	add_animations(&l, o, &m);
 	rc = rc ? rc : layout_raw(&l, u, o, e);
 	if (l.bad || rc) {
 		free(l.v);
