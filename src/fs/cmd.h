@@ -36,7 +36,7 @@ bool cmd_timing_fits(const struct command *self, const struct tree_options *opt)
 int cmd_fail(const struct command *self, const char *where, const struct err *why);
 int cmd_fail_errno(const struct command *self, const char *where, int code);
 int cmd_usage(const struct command *self);     /* returns 2 */
-/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. opt: what is to be shown and how. */
+/* Opens SOURCE for a command that only reads; on failure says why and returns NULL. opt: what is shown, and how. */
 struct tree *cmd_open(const struct command *self, const char *path, struct tree_options opt);
 #define CMD_CARVE_HELP "  -c   search what no format knows for models (-o carve)"
 /* All of it, or -errno. */

@@ -267,8 +267,8 @@ static int run_ls(const struct command *self, int argc, char **argv)
 
 const struct command cmd_ls = {
 	"ls", "[-lRc] [-o OPTIONS] SOURCE [PATH]",
-	"Lists the tree without mounting it.\n  -l  with sizes and times\n  -R  and what lies below\n" CMD_CARVE_HELP "\n"
-	CMD_TIMING_HELP, run_ls
+	"Lists the tree without mounting it.\n  -l   with sizes and times\n  -R   and what lies below\n"
+	CMD_CARVE_HELP "\n" CMD_TIMING_HELP, run_ls
 };
 
 /* ---- info ---- */

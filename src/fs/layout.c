@@ -305,6 +305,7 @@ static int keep_clip_names(struct unit *u, const struct object *o, struct err *e
 
 static void add_linked(struct leaves *l, struct unit *u, const struct picture *p)
 {
+	const struct leaf png = { .index = p->number, .kind = LEAF_PNG, .role = LEAF_LINKED };
 	const struct format *f = u->format;
 	struct leaf there;
 
@@ -314,7 +315,7 @@ static void add_linked(struct leaves *l, struct unit *u, const struct picture *p
 		if (f->own[k].from_link && unit_of_leaf(u->tree, u, &file, &there))
 			leaves_add(l, LEAF_DIR_TEXTURES, LEAF_FILE, k, p->number, LEAF_LINKED);
 	}
-	if (unit_of_leaf(u->tree, u, &(struct leaf){ .index = p->number, .kind = LEAF_PNG, .role = LEAF_LINKED }, &there))
+	if (unit_of_leaf(u->tree, u, &png, &there))
 		leaves_add(l, LEAF_DIR_TEXTURES, LEAF_PNG, 0, p->number, LEAF_LINKED);
 }
 

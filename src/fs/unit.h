@@ -196,8 +196,10 @@ static inline int64_t ns_of(const struct timespec *ts)
 {
 	int64_t ns;
 
-	return __builtin_mul_overflow((int64_t)ts->tv_sec, SECOND, &ns) || __builtin_add_overflow(ns, ts->tv_nsec, &ns) ?
-	       ts->tv_sec < 0 ? INT64_MIN : INT64_MAX : ns;
+	if (!__builtin_mul_overflow((int64_t)ts->tv_sec, SECOND, &ns) &&
+	    !__builtin_add_overflow(ns, ts->tv_nsec, &ns))
+		return ns;
+	return ts->tv_sec < 0 ? INT64_MIN : INT64_MAX;
 }
 
 static inline struct timespec timespec_of(int64_t ns)
@@ -367,8 +369,8 @@ int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
 int tree_file_at(struct tree *t, const char *path, unsigned *file);
 /* The same of member k of the file at a path, which has that format. */
 int tree_member_file(struct tree *t, const char *path, const struct format *f, unsigned k, unsigned *file);
-/* What the bytes of a file of its own are. NULL: nothing that opens. finding: where to put what a search found, with one
- * reference; NULL: nothing is searched. */
+/* What the bytes of a file of its own are. NULL: nothing that opens. finding: where to put what a search found, with
+ * one reference; NULL: nothing is searched. */
 const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct finding **finding,
 				    struct err *e);
 
@@ -504,8 +506,8 @@ void handle_renumber(struct tree *t, const struct renumber *r);
 void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids);
 /* Before that, where several files changed: units read the file's present bytes, for those that look at them. */
 void tree_renew(struct tree *t, unsigned file);
-/* The unit of a file that is gone, or something else by now, is dead; and who shows something of it shows that anew. With
- * the state held exclusively. */
+/* The unit of a file that is gone, or something else by now, is dead; and who shows something of it shows that anew.
+ * With the state held exclusively. */
 void tree_kill(struct tree *t, struct unit *u);
 void tree_refresh_users(struct tree *t, struct unit *was, struct buf *ids);
 /* Whether all that a plan writes of a container, src, lies in one entry or another, or in a member of one (NULL: they
