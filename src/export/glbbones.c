@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "matrix.h"
 
 /* Columns x, y, z of length 1, and a place. */
 struct place { double m[9], at[3]; };
@@ -17,8 +18,7 @@ struct boning {
 	uint32_t *bone_of;                     /* of each node: the joint + 1; 0 */
 	struct place *old, *given, *now;       /* in the model: as shown, as the file has it, settled */
 	uint8_t *state;                        /* 1: placed, or on the way to it */
-	uint8_t *apart;                        /* the model is tied to it elsewhere than it rests: there the file has it
-						*/
+	uint8_t *apart;                        /* the file has it where the model is tied to it, not where it rests */
 	uint32_t *path;
 	double size, reach;
 };
@@ -26,15 +26,6 @@ struct boning {
 #define TURN_REACH 1e-3
 
 /* ---- places ---- */
-
-static void turn_matrix(const float q[4], double m[9])
-{
-	double x = q[0], y = q[1], z = q[2], w = q[3];
-
-	m[0] = 1 - 2 * (y * y + z * z), m[1] = 2 * (x * y + z * w), m[2] = 2 * (x * z - y * w);
-	m[3] = 2 * (x * y - z * w), m[4] = 1 - 2 * (x * x + z * z), m[5] = 2 * (y * z + x * w);
-	m[6] = 2 * (x * z + y * w), m[7] = 2 * (y * z - x * w), m[8] = 1 - 2 * (x * x + y * y);
-}
 
 static void rotate(const double *m, const double *v, double *out)
 {
@@ -54,7 +45,7 @@ static struct place below(const struct place *up, const double scale[3], const f
 	struct place own, out;
 	double at[3];
 
-	turn_matrix(turn, own.m);
+	matrix_turn(turn, own.m);
 	for (unsigned k = 0; k < 3; k++)
 		at[k] = move[k] * scale[k];
 	rotate(up->m, at, out.at);
@@ -299,7 +290,7 @@ static uint8_t settle_bone(const struct boning *x, uint32_t i, struct geo_joint 
 		change |= GEO_MOVED;
 	}
 	between(p->m, x->now[i].m, m);
-	turn_matrix(to->turn, old);
+	matrix_turn(to->turn, old);
 	if (!near_turn(m, old)) {
 		quaternion(m, to->turn);
 		change |= GEO_TURNED;

@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "export.h"
+#include "matrix.h"
 
 #define SAME 1e-5                              /* of places and turns at rest, for 1 and what is more */
 #define STILL 1e-4                             /* what does not count as moving */
-
-struct matrix { double v[12]; };               /* columns x, y, z and translation */
 
 struct bone {
 	uint32_t node;
@@ -39,76 +38,28 @@ struct motion {
 
 /* ---- matrices ---- */
 
-static struct matrix times(const struct matrix *a, const struct matrix *b)
-{
-	struct matrix m;
-
-	for (unsigned c = 0; c < 4; c++)
-		for (unsigned r = 0; r < 3; r++)
-			m.v[3 * c + r] = a->v[r] * b->v[3 * c] + a->v[3 + r] * b->v[3 * c + 1] +
-					 a->v[6 + r] * b->v[3 * c + 2] + (c == 3 ? a->v[9 + r] : 0);
-	return m;
-}
-
-static void cross(const double *a, const double *b, double *out)
-{
-	out[0] = a[1] * b[2] - a[2] * b[1];
-	out[1] = a[2] * b[0] - a[0] * b[2];
-	out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 /* What has no inverse is left alone. */
 static struct matrix inverse(const struct matrix *m)
 {
 	struct matrix out = *m;
-	double rows[3][3], det;
 
-	cross(m->v + 3, m->v + 6, rows[0]);
-	cross(m->v + 6, m->v, rows[1]);
-	cross(m->v, m->v + 3, rows[2]);
-	det = m->v[0] * rows[0][0] + m->v[1] * rows[0][1] + m->v[2] * rows[0][2];
-	if (det == 0 || !isfinite(1 / det))
-		return out;
-	for (unsigned r = 0; r < 3; r++) {
-		out.v[9 + r] = 0;
-		for (unsigned c = 0; c < 3; c++) {
-			out.v[3 * c + r] = rows[r][c] / det;
-			out.v[9 + r] -= rows[r][c] / det * m->v[9 + c];
-		}
-	}
+	matrix_inverse(m, &out);
 	return out;
 }
 
-static struct matrix placed(const float move[3], const float turn[4], const float scale[3])
-{
-	double x = turn[0], y = turn[1], z = turn[2], w = turn[3];
-	struct matrix m = { {
-		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
-		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
-		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
-		move[0], move[1], move[2],
-	} };
-
-	for (unsigned k = 0; k < 9; k++)
-		m.v[k] *= scale[k / 3];
-	return m;
-}
-
-static const struct matrix nowhere = { { 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0 } };
-
 static struct matrix rest_of_node(const struct scene_node *n)
 {
-	return placed(n->move, n->turn, n->scale);
+	return matrix_placed(n->move, n->turn, n->scale);
 }
 
 static struct matrix rest_here(const struct geo_skeleton *s, int32_t i)
 {
-	struct matrix m = nowhere;
+	struct matrix m = matrix_nowhere;
 
 	for (; i >= 0; i = s->joint[i].parent) {
-		struct matrix local = placed(s->joint[i].move, s->joint[i].turn, s->joint[i].scale);
+		struct matrix local = matrix_placed(s->joint[i].move, s->joint[i].turn, s->joint[i].scale);
 
-		m = times(&local, &m);
+		m = matrix_times(&local, &m);
 	}
 	return m;
 }
@@ -163,14 +114,14 @@ static void find_parent(struct bones *b, uint32_t bone)
 	const struct scene_node *n = &b->scene->node[v->node];
 	int32_t at = n->parent;
 
-	v->before = nowhere;
+	v->before = matrix_nowhere;
 	b->direct &= near(n->move, j->move, 3) && same_turn(n->turn, j->turn) && near(n->scale, j->scale, 3);
 	for (; at >= 0 && b->of_node[at] < 0; at = n->parent) {
 		struct matrix m;
 
 		n = &b->scene->node[at];
 		m = rest_of_node(n);
-		v->before = times(&m, &v->before);
+		v->before = matrix_times(&m, &v->before);
 		b->direct &= near(n->move, origin, 3) && same_turn(n->turn, unturned) && near(n->scale, unscaled, 3);
 	}
 	v->parent = at < 0 ? -1 : b->of_node[at];
@@ -198,7 +149,7 @@ static int find_bones(struct bones *b, struct arena *a, struct err *e)
 		struct matrix there = world_at(b, (int32_t)i, NULL, 0), here = rest_here(b->s, (int32_t)i);
 
 		there = inverse(&there);
-		b->v[i].after = times(&there, &here);
+		b->v[i].after = matrix_times(&there, &here);
 	}
 	return rc;
 }
@@ -222,16 +173,16 @@ static void sample_node(const struct bones *b, uint32_t bone, const struct motio
 /* Where a bone is in the scene; m NULL: at rest. */
 static struct matrix world_at(const struct bones *b, int32_t bone, const struct motion *m, double seconds)
 {
-	struct matrix world = nowhere;
+	struct matrix world = matrix_nowhere;
 
 	for (; bone >= 0; bone = b->v[bone].parent) {
 		float move[4], turn[4], scale[4];
 		struct matrix local;
 
 		sample_node(b, (uint32_t)bone, m, seconds, move, turn, scale);
-		local = placed(move, turn, scale);
-		local = times(&b->v[bone].before, &local);
-		world = times(&local, &world);
+		local = matrix_placed(move, turn, scale);
+		local = matrix_times(&b->v[bone].before, &local);
+		world = matrix_times(&local, &world);
 	}
 	return world;
 }
@@ -242,9 +193,9 @@ static struct matrix moved_here(const struct motion *m, int32_t bone, double sec
 	struct matrix w;
 
 	if (bone < 0)
-		return nowhere;
+		return matrix_nowhere;
 	w = world_at(m->bones, bone, m, seconds);
-	return times(&w, &m->bones->v[bone].after);
+	return matrix_times(&w, &m->bones->v[bone].after);
 }
 
 static void pose_of(const float *move, const float *turn, const float *scale, struct geo_pose *out)
@@ -274,7 +225,7 @@ static void at(const struct geo_wish *w, uint32_t joint, double seconds, struct 
 	up = moved_here(m, rest->parent, seconds);
 	own = moved_here(m, (int32_t)joint, seconds);
 	up = inverse(&up);
-	own = times(&up, &own);
+	own = matrix_times(&up, &own);
 	for (unsigned k = 0; k < 12; k++)
 		whole[k / 3 * 4 + k % 3] = (float)own.v[k];
 	whole[15] = 1;

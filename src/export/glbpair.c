@@ -69,8 +69,8 @@ static void move(const double *m, const float *v, bool place, float *out)
 		out[r] = (float)(m[r] * v[0] + m[3 + r] * v[1] + m[6 + r] * v[2] + (place ? m[9 + r] : 0));
 }
 
-/* world: columns x, y, z and translation; NULL: where it is. */
-int soup_make(struct soup *s, const struct scene_mesh *mesh, const double *world, struct arena *a, struct err *e)
+int soup_make(struct soup *s, const struct scene_mesh *mesh, const struct matrix *world, struct arena *a,
+	      struct err *e)
 {
 	s->mesh = mesh;
 	if (!make_room(s, a))
@@ -85,8 +85,8 @@ int soup_make(struct soup *s, const struct scene_mesh *mesh, const double *world
 			if (p->normal)
 				memcpy(s->normal[v], p->normal[i], sizeof s->normal[v]);
 			if (world) {
-				move(world, p->position[i], true, s->position[v]);
-				move(world, p->normal ? p->normal[i] : s->normal[v], false, s->normal[v]);
+				move(world->v, p->position[i], true, s->position[v]);
+				move(world->v, p->normal ? p->normal[i] : s->normal[v], false, s->normal[v]);
 			}
 		}
 		for (uint32_t f = 0; f < p->nfaces; f++) {

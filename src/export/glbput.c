@@ -46,53 +46,30 @@ static int show(struct making *x, struct err *e)
 
 /* ---- places of nodes ---- */
 
-static void times(const double *a, const double *b, double *out)
+static struct matrix rest_of(const struct scene_node *n)
 {
-	for (unsigned c = 0; c < 4; c++)
-		for (unsigned r = 0; r < 3; r++)
-			out[3 * c + r] = a[r] * b[3 * c] + a[3 + r] * b[3 * c + 1] + a[6 + r] * b[3 * c + 2] +
-					 (c == 3 ? a[9 + r] : 0);
-}
-
-static void rest_of(const struct scene_node *n, double m[12])
-{
-	double x = n->turn[0], y = n->turn[1], z = n->turn[2], w = n->turn[3];
-	const double v[12] = {
-		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
-		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
-		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
-		n->move[0], n->move[1], n->move[2],
-	};
-
-	for (unsigned k = 0; k < 12; k++)
-		m[k] = k < 9 ? v[k] * n->scale[k / 3] : v[k];
-}
-
-void glb_world(const struct geo_scene *s, uint32_t node, double world[12])
-{
-	rest_of(&s->node[node], world);
-	while (s->node[node].parent >= 0) {
-		double up[12], all[12];
-
-		node = (uint32_t)s->node[node].parent;
-		rest_of(&s->node[node], up);
-		times(up, world, all);
-		memcpy(world, all, sizeof all);
-	}
+	return matrix_placed(n->move, n->turn, n->scale);
 }
 
 /* False: it is where the model is. */
-static bool find_world(const struct making *x, double world[12])
+static bool find_world(const struct making *x, struct matrix *world)
 {
-	static const double nowhere[12] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+	const struct scene_node *n = x->node;
 	bool moved = false;
 
 	/* What hangs on bones is where they are. */
-	if (x->node->skin >= 0)
+	if (n->skin >= 0)
 		return false;
-	glb_world(x->scene, (uint32_t)(x->node - x->scene->node), world);
+	*world = rest_of(n);
+	while (n->parent >= 0) {
+		struct matrix up;
+
+		n = &x->scene->node[n->parent];
+		up = rest_of(n);
+		*world = matrix_times(&up, world);
+	}
 	for (unsigned k = 0; k < 12; k++)
-		moved |= !(fabs(world[k] - nowhere[k]) <= 1e-6);
+		moved |= !(fabs(world->v[k] - matrix_nowhere.v[k]) <= 1e-6);
 	return moved;
 }
 
@@ -112,11 +89,11 @@ static int pair(struct making *x, struct err *e)
 {
 	static const struct scene_mesh nothing = { .name = "" };
 	const struct scene_mesh *mesh = x->node->mesh < 0 ? &nothing : &x->scene->mesh[x->node->mesh];
-	double world[12];
-	bool moved = find_world(x, world);
+	struct matrix world;
+	bool moved = find_world(x, &world);
 	int rc = soup_make(&x->pair.was, x->shown.nmeshes ? x->shown.mesh : &nothing, NULL, x->a, e);
 
-	rc = rc ? rc : soup_make(&x->pair.now, mesh, moved ? world : NULL, x->a, e);
+	rc = rc ? rc : soup_make(&x->pair.now, mesh, moved ? &world : NULL, x->a, e);
 	x->pair.trace = x->trace.prim;
 	x->pair.scene_was = &x->shown;
 	x->pair.scene_now = x->scene;

@@ -4,6 +4,7 @@
 #define MODELFS_GLBPUT_H
 
 #include "gltf.h"
+#include "matrix.h"
 #include "near.h"
 
 /* All primitives of one mesh. */
@@ -37,7 +38,9 @@ struct pairing {
 uint32_t soup_prim(const struct soup *s, uint32_t vertex);
 /* What vertex i has in its primitive, number `local`. */
 const struct scene_primitive *soup_vertex(const struct soup *s, uint32_t i, uint32_t *local);
-int soup_make(struct soup *s, const struct scene_mesh *mesh, const double *world, struct arena *a, struct err *e);
+/* world: where the mesh is; NULL: where the model is. */
+int soup_make(struct soup *s, const struct scene_mesh *mesh, const struct matrix *world, struct arena *a,
+	      struct err *e);
 /* was, now, trace, foreign and reach are set. */
 int glb_pair(struct pairing *x, struct arena *a, struct err *e);
 /* Number in the stored mesh of vertex i of `was`. */
@@ -97,9 +100,6 @@ uint32_t put_take_value(struct making *x, uint32_t now, uint32_t was, uint32_t f
 /* glbfaces.c: all of `put`, once vertices and faces are paired. */
 int put_keep_topology(struct making *x, struct err *e);
 int put_change_topology(struct making *x, struct err *e);
-
-/* Columns x, y, z and translation of a node in the scene. */
-void glb_world(const struct geo_scene *s, uint32_t node, double world[12]);
 
 /* glbweights.c: fills in `weights` and `pairs`. */
 int glb_compare_weights(const struct geo_scene *scene, const struct scene_node *node, const struct glb_shown *was,

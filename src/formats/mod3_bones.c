@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "matrix.h"
 #include "mod3_write.h"
 #include "num.h"
 
@@ -402,13 +403,9 @@ int mod3_bones_put(struct object *o, struct doc_change *change, unsigned n, stru
 /* Rows for row vectors lie as columns for column vectors do. */
 static void turn_and_scale(const struct geo_joint *j, uint8_t *raw)
 {
-	double x = j->turn[0], y = j->turn[1], z = j->turn[2], w = j->turn[3];
-	const double m[9] = {
-		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
-		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
-		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
-	};
+	double m[9];
 
+	matrix_turn(j->turn, m);
 	for (unsigned k = 0; k < 9; k++)
 		put_le32(raw + k / 3 * 16 + k % 3 * 4, f32_bits((float)(m[k] * j->scale[k / 3])));
 }

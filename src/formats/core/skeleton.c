@@ -4,19 +4,7 @@
 
 #include <string.h>
 
-/* Columns x, y, z and translation; the fourth row is 0 0 0 1. */
-struct matrix { double v[12]; };
-
-static struct matrix times(const struct matrix *a, const struct matrix *b)
-{
-	struct matrix m;
-
-	for (unsigned c = 0; c < 4; c++)
-		for (unsigned r = 0; r < 3; r++)
-			m.v[3 * c + r] = a->v[r] * b->v[3 * c] + a->v[3 + r] * b->v[3 * c + 1] +
-					 a->v[6 + r] * b->v[3 * c + 2] + (c == 3 ? a->v[9 + r] : 0);
-	return m;
-}
+#include "matrix.h"
 
 static void cross(const double *a, const double *b, double *out)
 {
@@ -42,40 +30,19 @@ static double unit(double *v)
 	return length;
 }
 
-static struct matrix rest_of(const struct geo_joint *j)
-{
-	double x = j->turn[0], y = j->turn[1], z = j->turn[2], w = j->turn[3];
-	struct matrix m = { {
-		1 - 2 * (y * y + z * z), 2 * (x * y + z * w), 2 * (x * z - y * w),
-		2 * (x * y - z * w), 1 - 2 * (x * x + z * z), 2 * (y * z + x * w),
-		2 * (x * z + y * w), 2 * (y * z - x * w), 1 - 2 * (x * x + y * y),
-		j->move[0], j->move[1], j->move[2],
-	} };
-
-	for (unsigned k = 0; k < 9; k++)
-		m.v[k] *= j->scale[k / 3];
-	return m;
-}
-
 /* False when it has none. */
 static bool invert(const struct matrix *m, float out[16])
 {
-	double rows[3][3], det, v;
+	struct matrix inverse;
 
-	cross(m->v + 3, m->v + 6, rows[0]);
-	cross(m->v + 6, m->v, rows[1]);
-	cross(m->v, m->v + 3, rows[2]);
-	det = dot(m->v, rows[0]);
-	if (det == 0 || !isfinite(det))
+	if (!matrix_inverse(m, &inverse))
 		return false;
 	memset(out, 0, 16 * sizeof *out);
 	out[15] = 1;
-	for (unsigned r = 0; r < 3; r++) {
-		for (unsigned c = 0; c < 3; c++)
-			out[4 * c + r] = (float)(rows[r][c] / det);
-		v = -dot(rows[r], m->v + 9) / det;
-		out[12 + r] = (float)v + 0.0f; /* no -0 */
-	}
+	for (unsigned k = 0; k < 9; k++)
+		out[k / 3 * 4 + k % 3] = (float)inverse.v[k];
+	for (unsigned k = 0; k < 3; k++)
+		out[12 + k] = (float)inverse.v[9 + k] + 0.0f; /* no -0 */
 	for (unsigned k = 0; k < 16; k++)
 		if (!isfinite(out[k]))
 			return false;
@@ -188,9 +155,9 @@ struct settling {
 static void place(struct settling *x, uint32_t i)
 {
 	struct geo_joint *j = &x->s->joint[i];
-	struct matrix rest = rest_of(j);
+	struct matrix rest = matrix_placed(j->move, j->turn, j->scale);
 
-	x->world[i] = j->parent < 0 ? rest : times(&x->world[j->parent], &rest);
+	x->world[i] = j->parent < 0 ? rest : matrix_times(&x->world[j->parent], &rest);
 	x->state[i] = 2;
 	if (!j->tied && !invert(&x->world[i], j->inverse))
 		memcpy(j->inverse, (const float[16]){ 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 },
@@ -267,7 +234,7 @@ int geo_bend(const struct geo_skeleton *s, float (**out)[12], struct arena *a, s
 		place_with_parents(&x, i);
 		for (unsigned k = 0; k < 12; k++)
 			inverse.v[k] = s->joint[i].inverse[k / 3 * 4 + k % 3];
-		m = times(&x.world[i], &inverse);
+		m = matrix_times(&x.world[i], &inverse);
 		bent |= is_bent(m.v, &x.world[i]);
 		for (unsigned k = 0; k < 12; k++)
 			v[i][k] = geo_shown((float)m.v[k]);
