@@ -225,7 +225,7 @@ int put_keep_topology(struct making *x, struct err *e)
 		return err_nomem(e);
 	for (uint32_t v = 0; v < m->nvertices; v++)
 		for (unsigned k = 0; k < 3; k++)
-			x->put->position[v][k].v = put_stored_place(m, v, k);
+			x->put->position[v][k].v = geo_place_number(m, v, k);
 	for (uint32_t f = 0; f < m->nfaces; f++) {
 		x->put->group[f] = x->part_of[f];
 		for (unsigned c = 0; c < (m->quad ? 4u : 3u); c++)
@@ -382,7 +382,7 @@ int put_change_topology(struct making *x, struct err *e)
 		bool stays = was != GEO_NONE && pair_place_stays(p, first[i], was);
 
 		for (unsigned k = 0; k < 3; k++)
-			x->put->position[i][k].v = stays ? put_stored_place(x->was->plain, pair_stored(p, was), k) :
+			x->put->position[i][k].v = stays ? geo_place_number(x->was->plain, pair_stored(p, was), k) :
 							   (double)p->now.position[first[i]][k];
 		if (!put_take_more(x, first[i], was, i))
 			return err_nomem(e);

@@ -76,7 +76,6 @@ struct making {
 
 /* glbvalues.c */
 void put_give(struct geo_number *to, const float *v, unsigned n);
-double put_stored_place(const struct geo_mesh *m, uint32_t v, unsigned k);
 /* The stored values, and behind them room for one of each vertex of the file. In an OBJ, v is 0 at the bottom, and so
  * is a v that is no number. NULL: out of memory. */
 struct geo_number *put_give_stream(const struct making *x, const struct geo_stream *s, unsigned comps);

@@ -7,38 +7,24 @@
 
 /* ---- numbers as they are stored ---- */
 
-static double stored_number(const struct geo_mesh *m, const struct geo_stream *s, size_t i)
-{
-	return m->fixed_bits ? (double)s->fixed[i] / (double)(1u << m->fixed_bits) : (double)geo_shown(s->v[i]);
-}
-
-double put_stored_place(const struct geo_mesh *m, uint32_t v, unsigned k)
-{
-	return m->fixed_bits ? (double)m->fixed[v][k] / (double)(1u << m->fixed_bits) :
-			       (double)geo_shown(m->position[v][k]);
-}
-
 void put_give(struct geo_number *to, const float *v, unsigned n)
 {
 	for (unsigned k = 0; k < n; k++)
 		to[k] = (struct geo_number){ (double)v[k], 0 };
 }
 
-/* The stored values, and behind them room for one of each vertex of the file. In an OBJ, v is 0 at the bottom, and so
- * is a v that is no number. */
 struct geo_number *put_give_stream(const struct making *x, const struct geo_stream *s, unsigned comps)
 {
 	uint32_t n = s ? s->count : 0;
 	struct geo_number *out = arena_alloc(x->a, (size_t)n + x->pair.now.nvertices + 1, comps * sizeof *out);
 
 	for (size_t i = 0; out && i < (size_t)n * comps; i++)
-		out[i].v = comps == 2 && i % 2 && s->v && !isfinite(s->v[i]) ? 1 : stored_number(x->was->plain, s, i);
+		out[i].v = comps == 2 && i % 2 && s->v && !isfinite(s->v[i]) ? 1 : geo_stream_number(x->was->plain, s, i);
 	return out;
 }
 
 /* ---- values that stay ---- */
 
-/* The square of a triangle's area, 4 times, in the numbers that programs reckon with. */
 float put_face_normal(const struct soup *s, uint32_t face, float out[3])
 {
 	float a[3], b[3];
@@ -73,7 +59,6 @@ static bool is_nothing(const float n[3])
 	return n[0] == 0 && n[1] == 0 && n[2] == 0;
 }
 
-/* face: of the file, that the vertex is a corner of; GEO_NONE. */
 bool put_normal_stays(const struct making *x, uint32_t now, uint32_t was, uint32_t face)
 {
 	const float *a = x->pair.now.normal[now], *b = x->pair.was.normal[was];
@@ -224,7 +209,6 @@ static void look_at_tangent(struct making *x, const struct scene_primitive *p, u
 	x->turned |= !geo_normal_near(given, q->tangent[j]) || p->tangent[i][3] != q->tangent[j][3];
 }
 
-/* Colours and further texture coordinates that differ from those of vertex `was`; GEO_NONE: it is a new one. */
 bool put_take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 {
 	uint32_t i, j = 0;
@@ -270,9 +254,8 @@ void put_take_place(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 	}
 }
 
-/* Number of a corner's value: the stored one, or a new one. */
 uint32_t put_take_value(struct making *x, uint32_t now, uint32_t was, uint32_t face, const struct geo_stream *s,
-			   uint32_t stored)
+			uint32_t stored)
 {
 	bool uv = s == x->uv;
 	uint32_t i, value;

@@ -164,23 +164,14 @@ static uint32_t value_number(const struct meshing *x, const struct geo_stream *s
 
 static void get_value(const struct meshing *x, const struct geo_stream *s, uint32_t value, float *out)
 {
-	double one = (double)(1u << x->m->fixed_bits);
-
-	for (unsigned k = 0; k < s->comps; k++) {
-		size_t at = (size_t)value * s->comps + k;
-
-		out[k] = x->m->fixed_bits ? (float)((double)s->fixed[at] / one) : geo_shown(s->v[at]);
-	}
+	for (unsigned k = 0; k < s->comps; k++)
+		out[k] = (float)geo_stream_number(x->m, s, (size_t)value * s->comps + k);
 }
 
 static void get_position(const struct meshing *x, uint32_t i, float out[3])
 {
-	const struct geo_mesh *m = x->m;
-	uint32_t v = x->flat.vertex[i];
-
 	for (unsigned k = 0; k < 3; k++)
-		out[k] = m->fixed_bits ? (float)((double)m->fixed[v][k] / (double)(1u << m->fixed_bits)) :
-					 geo_shown(m->position[v][k]);
+		out[k] = (float)geo_place_number(x->m, x->flat.vertex[i], k);
 }
 
 static uint8_t *put_floats(uint8_t *p, const float *v, unsigned n)

@@ -69,11 +69,6 @@ static struct streams find_streams(const struct geo_mesh *m)
 	return s;
 }
 
-static double number(const struct geo_mesh *m, int64_t fixed, float v)
-{
-	return m->fixed_bits ? (double)fixed / (double)(1u << m->fixed_bits) : (double)geo_shown(v);
-}
-
 /* The values of flat vertex i in a stream; false: it has none. */
 static bool get_values(const struct geo_mesh *m, const struct geo_flat *f, const struct geo_stream *s, uint32_t i,
 		       unsigned n, double *out)
@@ -86,7 +81,7 @@ static bool get_values(const struct geo_mesh *m, const struct geo_flat *f, const
 	if (s->attr == GEO_COLOUR && (m->fixed_bits ? s->fixed[at] == GEO_NO_FIXED : isnan(s->v[at])))
 		return false;
 	for (unsigned k = 0; k < n; k++, at++)
-		out[k] = number(m, m->fixed_bits ? s->fixed[at] : 0, m->fixed_bits ? 0 : s->v[at]);
+		out[k] = geo_stream_number(m, s, at);
 	return true;
 }
 
@@ -134,7 +129,7 @@ static void add_vertex(struct preview *p, const struct geo_mesh *m, const struct
 	uint32_t v = f->vertex[i];
 
 	for (unsigned k = 0; k < 3; k++)
-		at[k] = number(m, m->fixed_bits ? m->fixed[v][k] : 0, m->fixed_bits ? 0 : m->position[v][k]);
+		at[k] = geo_place_number(m, v, k);
 	get_values(m, f, s->normal, i, 3, normal);
 	if (p->bend && m->joint)
 		bend(p, m, v, at, normal);

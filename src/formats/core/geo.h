@@ -74,6 +74,18 @@ static inline float geo_shown(float v)
 	return isfinite(v) ? v : 0;
 }
 
+/* Number i of a stream, and a number of a place, as they are shown. */
+static inline double geo_stream_number(const struct geo_mesh *m, const struct geo_stream *s, size_t i)
+{
+	return m->fixed_bits ? (double)s->fixed[i] / (double)(1u << m->fixed_bits) : (double)geo_shown(s->v[i]);
+}
+
+static inline double geo_place_number(const struct geo_mesh *m, uint32_t vertex, unsigned k)
+{
+	return m->fixed_bits ? (double)m->fixed[vertex][k] / (double)(1u << m->fixed_bits) :
+			       (double)geo_shown(m->position[vertex][k]);
+}
+
 /* ---- edited geometry ------------------------------------------------------------------------------------------------
  *
  * A number as a text gave it. The text may have been rounded when it was printed: the value meant lies within `slack`
