@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "apply_glb.h"
 #include "export.h"
+#include "glbapply.h"
 
 /* ---- documents ---- */
 

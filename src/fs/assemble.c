@@ -2,21 +2,32 @@
 
 #include <errno.h>
 
-int assemble_skeleton(const struct assembly *x, struct geo_skeleton *out, struct arena *a, struct err *e)
+struct unit *bones_unit(struct unit *u)
 {
-	struct unit *mate = x->o->format->model->skeleton ? NULL : unit_mate(x->t, x->u, ROLE_SKELETON);
-	struct object *o = x->o;
-	struct cached *hold = NULL;
-	int rc = mate ? unit_object(x->t, mate, &hold, &o, e) : 0;
+	return u->format->model->skeleton ? u : unit_mate(u->tree, u, ROLE_SKELETON);
+}
 
-	if (!rc && o->variant && o->format->model && o->format->model->skeleton)
+int bones_get(struct object *o, int rc, struct geo_skeleton *out, struct arena *a, struct err *e)
+{
+	if (!rc && o && o->variant && o->format->model && o->format->model->skeleton)
 		rc = o->format->model->skeleton(o, out, a, e);
-	cached_put(hold);
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		*out = (struct geo_skeleton){ 0 };
 		rc = 0;
 	}
 	return rc ? rc : geo_settle(out, a, e);
+}
+
+int assemble_skeleton(const struct assembly *x, struct geo_skeleton *out, struct arena *a, struct err *e)
+{
+	struct unit *u = bones_unit(x->u);
+	struct object *o = u == x->u ? x->o : NULL;
+	struct cached *hold = NULL;
+	int rc = u && !o ? unit_object(x->t, u, &hold, &o, e) : 0;
+
+	rc = bones_get(o, rc, out, a, e);
+	cached_put(hold);
+	return rc;
 }
 
 static int get_mesh(const struct assembly *x, uint32_t i, struct geo_mesh *m, struct geo_material **materials,

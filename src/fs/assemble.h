@@ -12,7 +12,11 @@ struct assembly {
 	struct err why;                        /* of the first damaged one */
 };
 
-/* The model's own bones, or those of the skeleton beside it, settled. A damaged one is none. */
+/* What has the bones of a model: itself, or the skeleton beside it; NULL: nobody. */
+struct unit *bones_unit(struct unit *u);
+/* The bones of o, opened with result rc, settled. A damaged skeleton is none, as is o NULL. */
+int bones_get(struct object *o, int rc, struct geo_skeleton *out, struct arena *a, struct err *e);
+/* Those of the model. */
 int assemble_skeleton(const struct assembly *x, struct geo_skeleton *out, struct arena *a, struct err *e);
 
 /* A mesh with all that its format knows of it, only as long as it is being taken. name: of its object; NULL: it has

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "assemble.h"
 #include "glbapply.h"
 
 static int get_object(struct putting *x, struct object **out, struct err *e)
@@ -14,25 +15,14 @@ static int get_object(struct putting *x, struct object **out, struct err *e)
 
 /* ---- bones ---- */
 
-static struct unit *skeleton_unit(const struct putting *x)
-{
-	return x->u->format->model->skeleton ? x->u : unit_mate(x->t, x->u, ROLE_SKELETON);
-}
-
-/* As glb_render() finds it, but with what the edit has written. */
+/* With what the edit has written. */
 static int get_skeleton(struct putting *x, struct err *e)
 {
-	struct unit *u = skeleton_unit(x);
+	struct unit *u = bones_unit(x->u);
 	struct object *o = NULL;
 	int rc = u ? edit_object(x->ed, u, &o, e) : 0;
 
-	if (!rc && o && o->variant && o->format->model && o->format->model->skeleton)
-		rc = o->format->model->skeleton(o, &x->skeleton, x->a, e);
-	if (rc == -EBADMSG || rc == -EFBIG) {
-		x->skeleton = (struct geo_skeleton){ 0 };
-		rc = 0;
-	}
-	return rc ? rc : geo_settle(&x->skeleton, x->a, e);
+	return bones_get(o, rc, &x->skeleton, x->a, e);
 }
 
 /* Exactly that name before one with .001 behind it. */
@@ -102,7 +92,7 @@ static const char *first_changed(const struct geo_skeleton *s, const uint8_t *ch
 static int put_bones(struct putting *x, struct err *e)
 {
 	uint8_t *change = arena_alloc(x->a, (size_t)x->skeleton.n + 1, 1);
-	struct unit *u = skeleton_unit(x);
+	struct unit *u = bones_unit(x->u);
 	struct geo_skeleton now;
 	struct object *o;
 	int rc = change ? glb_compare_bones(&x->scene, &x->skeleton, x->bone_node, &now, change, x->a, e) :

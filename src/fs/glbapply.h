@@ -1,9 +1,18 @@
-/* What the files that take a model.glb share. */
+/* GLB files, written over those that are shown. */
 #ifndef MODELFS_GLBAPPLY_H
 #define MODELFS_GLBAPPLY_H
 
-#include "apply_glb.h"
+#include "edit.h"
 #include "export.h"
+
+/* Writes to the edit what the GLB says otherwise than what is shown: meshes, weights, bones, pictures. */
+int apply_glb(struct edit *ed, struct unit *u, struct store *text, struct err *e);
+/* glbmove.c: the same of animations/N.glb and all.glb, of which only the animations count. */
+int apply_animations(struct edit *ed, struct unit *u, const struct leaf *l, struct store *text, struct err *e);
+/* What has the clips that a model shows: the pack beside it, or the model. */
+struct unit *apply_pack(struct unit *u);
+
+/* ---- a model.glb on its way ---- */
 
 struct glb_material_name { struct glb_material_name *next; const char *name; int32_t image; };
 

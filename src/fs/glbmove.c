@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "apply_glb.h"
-#include "export.h"
+#include "assemble.h"
+#include "glbapply.h"
 
 struct moving {
 	struct edit *ed;
@@ -17,9 +17,10 @@ struct moving {
 	struct arena *a;
 };
 
+/* Not without one, and not with a damaged one: nobody could tell what is to move. */
 static int get_skeleton(struct moving *x, struct err *e)
 {
-	struct unit *u = x->u->format->model->skeleton ? x->u : unit_mate(x->u->tree, x->u, ROLE_SKELETON);
+	struct unit *u = bones_unit(x->u);
 	struct object *o;
 	int rc = u ? edit_object(x->ed, u, &o, e) : err_set(e, EINVAL, "there is no skeleton");
 
