@@ -181,7 +181,7 @@ static void test_numbers_that_lie(void **state)
 	refused(TRIANGLE("", ""), raw, 42, "POSITION: accessor 0: number 1 of item 0 is not finite");
 	triangle();
 	refused(TRIANGLE(",\"mode\":1", ""), raw, 42, "mesh m, primitive 0: mode 1");
-	refused(TRIANGLE(",\"material\":0", ""), raw, 42, "material is 0, there are 0");
+	refused(TRIANGLE(",\"material\":0", ""), raw, 42, "mesh m, primitive 0: material is 0, there are 0");
 	refused(ASSET ",\"accessors\":[{\"componentType\":5126,\"count\":4000000000,\"type\":\"MAT4\"}],"
 		"\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}]}", NULL, 0,
 		"items of 16 numbers, expected 3");
@@ -328,6 +328,7 @@ static void test_nodes(void **state)
 	refused(ASSET ",\"nodes\":[{\"children\":[1]}]}", NULL, 0, "child 0 is no node, there are 1");
 	refused(ASSET ",\"nodes\":[{\"translation\":[1,2]}]}", NULL, 0, "translation is no list of 3 numbers");
 	refused(ASSET ",\"nodes\":[{\"mesh\":1}]}", NULL, 0, "node 0: mesh is 1, there are 0");
+	refused(ASSET ",\"nodes\":7}", NULL, 0, "the file: nodes is no list");
 }
 
 static void test_skins(void **state)

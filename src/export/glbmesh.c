@@ -236,7 +236,7 @@ static int make_faces(struct reading *x, unsigned mode, const uint32_t *corner, 
 
 static int get_faces(struct reading *x, const cJSON *o, struct err *e)
 {
-	const struct glb_what what = { x->where, 0 };
+	const struct glb_what what = { x->where, GEO_NONE };
 	struct glb_accessor about = { .count = x->p->nvertices };
 	uint64_t mode = MODE_TRIANGLES;
 	uint32_t *corner = NULL;
@@ -270,7 +270,7 @@ static int read_primitive(struct reading *x, const cJSON *o, struct err *e)
 	rc = rc ? rc : get_colours(x, e);
 	rc = rc ? rc : get_skin(x, e);
 	rc = rc ? rc : get_faces(x, o, e);
-	return rc ? rc : glb_get_index(o, "material", (struct glb_what){ x->where, 0 }, x->g->materials.n,
+	return rc ? rc : glb_get_index(o, "material", (struct glb_what){ x->where, GEO_NONE }, x->g->materials.n,
 				       &x->p->material, e);
 }
 

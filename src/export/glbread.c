@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bytes.h"
@@ -21,9 +22,22 @@
 
 /* ---- members ---- */
 
+struct named { char text[120]; };
+
+static struct named named(struct glb_what what)
+{
+	struct named l;
+
+	if (what.number == GEO_NONE)
+		snprintf(l.text, sizeof l.text, "%s", what.kind);
+	else
+		snprintf(l.text, sizeof l.text, "%s %u", what.kind, what.number);
+	return l;
+}
+
 static int no_number(const char *key, struct glb_what what, struct err *e)
 {
-	return err_set(e, EINVAL, "%s %u: %s is no number in range", what.kind, what.number, key);
+	return err_set(e, EINVAL, "%s: %s is no number in range", named(what).text, key);
 }
 
 int glb_get_count(const cJSON *o, const char *key, struct glb_what what, uint64_t most, uint64_t *out, struct err *e)
@@ -48,7 +62,7 @@ int glb_get_index(const cJSON *o, const char *key, struct glb_what what, uint32_
 	if (rc || !v)
 		return rc;
 	if (i >= n)
-		return err_set(e, EINVAL, "%s %u: %s is %llu, there are %u", what.kind, what.number, key,
+		return err_set(e, EINVAL, "%s: %s is %llu, there are %u", named(what).text, key,
 			       (unsigned long long)i, n);
 	*out = (int32_t)i;
 	return 0;
@@ -69,7 +83,7 @@ int glb_get_floats(const cJSON *o, const char *key, struct glb_what what, float 
 		out[i++] = (float)v->valuedouble;
 	}
 	return cJSON_IsArray(list) && i == n && !v ? 0 :
-	       err_set(e, EINVAL, "%s %u: %s is no list of %u numbers", what.kind, what.number, key, n);
+	       err_set(e, EINVAL, "%s: %s is no list of %u numbers", named(what).text, key, n);
 }
 
 int glb_get_name(struct glb_file *g, const cJSON *o, const char **out, struct err *e)
@@ -93,7 +107,7 @@ int glb_get_list(struct glb_file *g, const cJSON *o, const char *key, struct glb
 	if (!list)
 		return 0;
 	if (!cJSON_IsArray(list))
-		return err_set(e, EINVAL, "%s %u: %s is no list", what.kind, what.number, key);
+		return err_set(e, EINVAL, "%s: %s is no list", named(what).text, key);
 	cJSON_ArrayForEach(v, list)
 		n++;
 	out->v = arena_alloc(g->a, n + 1, sizeof *out->v);
@@ -230,7 +244,7 @@ static int read_lists(struct glb_file *g, struct err *e)
 	int rc = 0;
 
 	for (unsigned i = 0; i < ARRAY_LEN(lists) && !rc; i++)
-		rc = glb_get_list(g, g->root, lists[i].key, (struct glb_what){ "file", 0 }, lists[i].list, e);
+		rc = glb_get_list(g, g->root, lists[i].key, (struct glb_what){ "the file", GEO_NONE }, lists[i].list, e);
 	if (rc)
 		return rc;
 	g->buffer = arena_alloc(g->a, (size_t)g->buffers.n + 1, sizeof *g->buffer);

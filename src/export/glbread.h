@@ -23,8 +23,8 @@ struct glb_file {
 	struct geo_scene *out;
 };
 
-/* Reading members. `what` names the object in messages: "mesh 3". A member that is not there leaves *out as it is; one
- * of another kind, or out of range, is an error. */
+/* Reading members. `what` names the object in messages: "mesh 3", or as `kind` has it when number is GEO_NONE. A member
+ * that is not there leaves *out as it is; one of another kind, or out of range, is an error. */
 struct glb_what { const char *kind; uint32_t number; };
 int glb_get_index(const cJSON *o, const char *key, struct glb_what what, uint32_t n, int32_t *out, struct err *e);
 int glb_get_count(const cJSON *o, const char *key, struct glb_what what, uint64_t most, uint64_t *out, struct err *e);
