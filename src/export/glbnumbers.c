@@ -7,15 +7,14 @@
 
 #include "bytes.h"
 #include "glbread.h"
-
-enum { T_I8 = 5120, T_U8, T_I16, T_U16, T_U32 = 5125, T_F32 };
+#include "gltf.h"
 
 static unsigned size_of(unsigned type)
 {
 	switch (type) {
-	case T_I8: case T_U8: return 1;
-	case T_I16: case T_U16: return 2;
-	case T_U32: case T_F32: return 4;
+	case GLTF_I8: case GLTF_U8: return 1;
+	case GLTF_I16: case GLTF_U16: return 2;
+	case GLTF_U32: case GLTF_F32: return 4;
 	default: return 0;
 	}
 }
@@ -196,15 +195,15 @@ static double number_at(const uint8_t *p, unsigned type, bool normalized)
 	double v;
 
 	switch (type) {
-	case T_I8:
+	case GLTF_I8:
 		v = (int8_t)*p;
 		return normalized ? fmax(v / 127, -1) : v;
-	case T_U8: return normalized ? *p / 255.0 : *p;
-	case T_I16:
+	case GLTF_U8: return normalized ? *p / 255.0 : *p;
+	case GLTF_I16:
 		v = (int16_t)le_u16(p);
 		return normalized ? fmax(v / 32767, -1) : v;
-	case T_U16: return normalized ? le_u16(p) / 65535.0 : le_u16(p);
-	case T_U32: return le_u32(p);
+	case GLTF_U16: return normalized ? le_u16(p) / 65535.0 : le_u16(p);
+	case GLTF_U32: return le_u32(p);
 	default: return (double)le_f32(p);
 	}
 }
@@ -251,7 +250,7 @@ static int take_sparse(struct glb_file *g, const cJSON *sparse, const struct glb
 	int rc = glb_get_count(sparse, "count", what, about->count, &n, e);
 
 	rc = rc ? rc : glb_get_count(where, "componentType", what, UINT16_MAX, &type, e);
-	if (!rc && type != T_U8 && type != T_U16 && type != T_U32)
+	if (!rc && type != GLTF_U8 && type != GLTF_U16 && type != GLTF_U32)
 		rc = err_set(e, EINVAL, "accessor %u: sparse indices of componentType %" PRIu64 ", expected 5121, "
 			     "5123 or 5125", about->number, type);
 	rc = rc ? rc : find_items(g, where, about, n, size_of((unsigned)type), false, &at, e);
@@ -323,7 +322,7 @@ int glb_read_integers(struct glb_file *g, uint32_t number, unsigned comps, struc
 {
 	int rc = glb_accessor_get(g, number, about, e);
 
-	if (!rc && about->type != T_U8 && about->type != T_U16 && about->type != T_U32)
+	if (!rc && about->type != GLTF_U8 && about->type != GLTF_U16 && about->type != GLTF_U32)
 		rc = err_set(e, EINVAL, "accessor %u: componentType %u, expected 5121, 5123 or 5125", number,
 			     about->type);
 	return rc ? rc : read_accessor(g, about, comps, NULL, out, e);

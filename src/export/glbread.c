@@ -11,11 +11,8 @@
 
 #include "bytes.h"
 #include "glbread.h"
+#include "gltf.h"
 
-#define HEADER_SIZE 12u
-#define CHUNK_HEAD 8u
-#define TAG_JSON 0x4e4f534au
-#define TAG_BIN 0x004e4942u
 #define JSON_DEPTH 64u
 #define JSON_VALUES (1u << 21)                 /* each costs 64 bytes and more */
 #define JSON_MOST ((size_t)64 << 20)
@@ -132,11 +129,11 @@ static int take_chunk(struct glb_file *g, uint32_t tag, const uint8_t *p, size_t
 		      struct err *e)
 {
 	if (!*json) {
-		if (tag != TAG_JSON)
+		if (tag != GLB_TAG_JSON)
 			return err_set(e, EINVAL, "the first chunk is 0x%08x, expected JSON", tag);
 		*json = p;
 		*njson = n;
-	} else if (tag == TAG_BIN && !g->bin) {
+	} else if (tag == GLB_TAG_BIN && !g->bin) {
 		g->bin = p;
 		g->nbin = n;
 	}
@@ -146,26 +143,26 @@ static int take_chunk(struct glb_file *g, uint32_t tag, const uint8_t *p, size_t
 static int find_chunks(struct glb_file *g, const uint8_t *p, size_t n, const uint8_t **json, size_t *njson,
 		       struct err *e)
 {
-	size_t at = HEADER_SIZE;
+	size_t at = GLB_HEADER_SIZE;
 	uint64_t size;
 	int rc = 0;
 
 	*json = NULL;
-	if (n < HEADER_SIZE + CHUNK_HEAD || le_u32(p) != 0x46546c67)
+	if (n < GLB_HEADER_SIZE + GLB_CHUNK_HEAD || le_u32(p) != GLB_MAGIC)
 		return err_set(e, EINVAL, "this is no GLB: it does not begin with glTF");
-	if (le_u32(p + 4) != 2)
-		return err_set(e, EINVAL, "glTF of version %u, expected 2", le_u32(p + 4));
+	if (le_u32(p + 4) != GLB_VERSION)
+		return err_set(e, EINVAL, "glTF of version %u, expected %u", le_u32(p + 4), GLB_VERSION);
 	size = le_u32(p + 8);
 	if (size > n)
 		return err_set(e, EINVAL, "%zu bytes, its header counts %llu: it was cut off", n,
 			       (unsigned long long)size);
-	while (!rc && span_ok(size, at, 1, CHUNK_HEAD)) {
+	while (!rc && span_ok(size, at, 1, GLB_CHUNK_HEAD)) {
 		uint32_t len = le_u32(p + at);
 
-		if (!span_ok(size, at + CHUNK_HEAD, 1, len))
+		if (!span_ok(size, at + GLB_CHUNK_HEAD, 1, len))
 			return err_set(e, EINVAL, "a chunk of %u bytes at %zu ends behind the file", len, at);
-		rc = take_chunk(g, le_u32(p + at + 4), p + at + CHUNK_HEAD, len, json, njson, e);
-		at += CHUNK_HEAD + (size_t)len;
+		rc = take_chunk(g, le_u32(p + at + 4), p + at + GLB_CHUNK_HEAD, len, json, njson, e);
+		at += GLB_CHUNK_HEAD + (size_t)len;
 	}
 	return rc || *json ? rc : err_set(e, EINVAL, "there is no JSON in it");
 }

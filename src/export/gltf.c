@@ -16,11 +16,6 @@
 #include "gltf.h"
 #include "num.h"
 
-#define HEADER_SIZE 12u
-#define CHUNK_HEAD 8u
-#define TAG_JSON 0x4e4f534au
-#define TAG_BIN 0x004e4942u
-
 /* ---- JSON; a failure is remembered, and what comes after it does nothing ---- */
 
 void glb_put(struct glb *g, cJSON *object, const char *key, cJSON *value)
@@ -492,12 +487,12 @@ static void assemble(const struct glb *g, const char *json, size_t n, uint64_t a
 {
 	uint32_t padded = (uint32_t)align_up(n, 4);
 
-	add_words(out, (const uint32_t[]){ 0x46546c67, 2, (uint32_t)all, padded, TAG_JSON }, 5);
+	add_words(out, (const uint32_t[]){ GLB_MAGIC, GLB_VERSION, (uint32_t)all, padded, GLB_TAG_JSON }, 5);
 	buf_add(out, json, n);
 	buf_add(out, "   ", padded - n);
 	if (!g->size)
 		return;
-	add_words(out, (const uint32_t[]){ (uint32_t)g->size, TAG_BIN }, 2);
+	add_words(out, (const uint32_t[]){ (uint32_t)g->size, GLB_TAG_BIN }, 2);
 	buf_add(out, g->bin.p, g->bin.len);
 }
 
@@ -519,7 +514,7 @@ int glb_end(struct glb *g, struct buf *out, uint64_t *size, struct err *e)
 	if (!json)
 		return g->bad ? glb_failed(g, e) : err_nomem(e);
 	n = strlen(json);
-	all = HEADER_SIZE + CHUNK_HEAD + align_up(n, 4) + (g->size ? CHUNK_HEAD + g->size : 0);
+	all = GLB_HEADER_SIZE + GLB_CHUNK_HEAD + align_up(n, 4) + (g->size ? GLB_CHUNK_HEAD + g->size : 0);
 	if (all > LIMIT_DECODED)
 		glb_fail(g, EFBIG);
 	else if (g->write)

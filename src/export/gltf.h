@@ -1,4 +1,4 @@
-/* What the files that write a GLB share. */
+/* What the files that write a GLB share, and what those that read one know of it. */
 #ifndef MODELFS_GLTF_H
 #define MODELFS_GLTF_H
 
@@ -6,8 +6,17 @@
 
 #include "export.h"
 
+#define GLB_MAGIC 0x46546c67u                  /* "glTF" */
+#define GLB_VERSION 2u
+#define GLB_HEADER_SIZE 12u
+#define GLB_CHUNK_HEAD 8u
+#define GLB_TAG_JSON 0x4e4f534au
+#define GLB_TAG_BIN 0x004e4942u
+
 /* Component types and targets, as the numbers glTF knows them by. */
-enum gltf_type { GLTF_U8 = 5121, GLTF_U16 = 5123, GLTF_U32 = 5125, GLTF_F32 = 5126 };
+enum gltf_type {
+	GLTF_I8 = 5120, GLTF_U8, GLTF_I16, GLTF_U16, GLTF_U32 = 5125, GLTF_F32
+};
 enum gltf_target { GLTF_NO_TARGET, GLTF_VERTICES = 34962, GLTF_INDICES = 34963 };
 
 struct glb_material {

@@ -364,7 +364,7 @@ static int put_all(struct putting *x, struct err *e)
 int apply_glb(struct edit *ed, struct unit *u, struct store *text, struct err *e)
 {
 	struct arena a = { 0 };
-	struct putting x = { .ed = ed, .t = u->tree, .u = u, .a = &a };
+	struct putting x = { .ed = ed, .u = u, .a = &a };
 	struct buf b = { 0 };
 	int rc = store_text(text, LIMIT_DECODED, &b, e);
 

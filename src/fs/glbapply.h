@@ -18,7 +18,6 @@ struct glb_material_name { struct glb_material_name *next; const char *name; int
 
 struct putting {
 	struct edit *ed;
-	struct tree *t;
 	struct unit *u;
 	struct geo_scene scene;
 	struct geo_skeleton skeleton;          /* as it is shown */

@@ -78,7 +78,7 @@ static int put_picture(struct putting *x, const struct scene_material *m, const 
 	const struct scene_image *image = &x->scene.image[m->image];
 	struct arena a = { 0 };
 	struct leaf there;
-	struct unit *owner = unit_of_leaf(x->t, x->u, l, &there);
+	struct unit *owner = unit_of_leaf(x->u->tree, x->u, l, &there);
 	int rc;
 
 	if (!owner)
