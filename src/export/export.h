@@ -142,12 +142,12 @@ int png_read(const uint8_t *bytes, size_t n, uint32_t w, uint32_t h, struct geo_
 
 /* PNG: indexed (4 or 8 bits, PLTE and tRNS) when the picture is, else RGBA. */
 int png_write(struct buf *out, const struct geo_image *img, struct err *e);
-/* An RGBA picture in exactly `size` bytes, as exactly as they allow. EFBIG: in no way; half a byte for a pixel and 1 KiB
- * are always enough. */
+/* An RGBA picture in exactly `size` bytes, as exactly as they allow. EFBIG: in no way; half a byte for a pixel and
+ * 1 KiB are always enough. */
 int png_write_sized(struct buf *out, const struct geo_image *img, size_t size, struct err *e);
 
-/* A picture made smaller, or larger, to side x side pixels: each the mean of those it covers. to: RGBA in rows of `width`
- * pixels. */
+/* A picture made smaller, or larger, to side x side pixels: each the mean of those it covers. to: RGBA in rows of
+ * `width` pixels. */
 void image_fit(const struct geo_image *img, uint32_t side, uint8_t *to, uint32_t width);
 
 /* A document printed as YAML. Initialise with ydoc_init(), describe the view to &y.doc, then ask out->bad. */

@@ -92,7 +92,8 @@ bool put_find_mixed_up(struct making *x);
  */
 void put_take_place(struct making *x, uint32_t now, uint32_t was, uint32_t to);
 bool put_take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to);
-/* Number of a corner's value in `put`: the stored one, or a new one. s: the stream of texture coordinates or normals. */
+/* Number of a corner's value in `put`: the stored one, or a new one. s: the stream of texture coordinates or
+ * normals. */
 uint32_t put_take_value(struct making *x, uint32_t now, uint32_t was, uint32_t face, const struct geo_stream *s,
 			uint32_t stored);
 

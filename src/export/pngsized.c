@@ -1,5 +1,5 @@
-/* A PNG whose size is known before what it shows: its picture is stored less exactly until it fits, and what is left over
- * is a chunk of zeros that readers pass over. */
+/* A PNG whose size is known before what it shows: its picture is stored less exactly until it fits, and what is left
+ * over is a chunk of zeros that readers pass over. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,6 @@ int png_write_sized(struct buf *out, const struct geo_image *img, size_t size, s
 
 		if (i && tries[i].drop < skip && !tries[i].coarse)
 			continue;
-
 		make_coarser(img, less.rgba, tries[i].drop, tries[i].coarse);
 		rc = png_write(&png, &less, e);
 		skip = tries[i].drop;

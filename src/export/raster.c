@@ -297,25 +297,27 @@ void raster_triangle(struct raster *r, const struct raster_corner c[3], const st
 
 /* ---- pixels ---- */
 
+/* The mean of `fine` x `fine` samples, the first of them at the top left. */
+static void get_pixel(const struct raster *r, uint8_t (*first)[4], unsigned fine, uint8_t rgba[4])
+{
+	uint32_t sum[4] = { 0 }, most = 255 * fine * fine;
+
+	for (unsigned i = 0; i < fine * fine; i++)
+		for (unsigned k = 0; k < 4; k++)
+			sum[k] += first[(size_t)(i / fine) * r->size + i % fine][k];
+	for (unsigned k = 0; k < 3; k++) {
+		uint32_t v = sum[3] ? (sum[k] * 255 + sum[3] / 2) / sum[3] : 0;
+
+		rgba[k] = (uint8_t)(v < 255 ? v : 255);
+	}
+	rgba[3] = (uint8_t)((sum[3] * 255 + most / 2) / most);
+}
+
 void raster_pixels(const struct raster *r, unsigned fine, uint8_t *rgba)
 {
-	uint32_t pixels = r->size / fine, most = 255 * fine * fine;
+	uint32_t pixels = r->size / fine;
 
 	for (uint32_t y = 0; y < pixels; y++)
-		for (uint32_t x = 0; x < pixels; x++, rgba += 4) {
-			uint32_t sum[4] = { 0 };
-
-			for (unsigned i = 0; i < fine * fine; i++) {
-				const uint8_t *c = r->colour[(size_t)(y * fine + i / fine) * r->size + x * fine + i % fine];
-
-				for (unsigned k = 0; k < 4; k++)
-					sum[k] += c[k];
-			}
-			for (unsigned k = 0; k < 3; k++) {
-				uint32_t v = sum[3] ? (sum[k] * 255 + sum[3] / 2) / sum[3] : 0;
-
-				rgba[k] = (uint8_t)(v < 255 ? v : 255);
-			}
-			rgba[3] = (uint8_t)((sum[3] * 255 + most / 2) / most);
-		}
+		for (uint32_t x = 0; x < pixels; x++, rgba += 4)
+			get_pixel(r, r->colour + (size_t)y * fine * r->size + (size_t)x * fine, fine, rgba);
 }

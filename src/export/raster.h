@@ -1,5 +1,5 @@
-/* Triangles into a square of samples, seen straight from in front: nothing gets smaller with distance, so what lies on a
- * triangle changes evenly along a row. The same triangles give the same samples wherever the program runs. */
+/* Triangles into a square of samples, seen straight from in front: nothing gets smaller with distance, so what lies on
+ * a triangle changes evenly along a row. The same triangles give the same samples wherever the program runs. */
 #ifndef MODELFS_RASTER_H
 #define MODELFS_RASTER_H
 
