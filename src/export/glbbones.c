@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "export.h"
+#include "gltf.h"
 #include "matrix.h"
 
 /* Columns x, y, z of length 1, and a place. */
@@ -361,6 +361,9 @@ int glb_compare_bones(const struct geo_scene *scene, const struct geo_skeleton *
 	struct boning x = { .scene = scene, .was = was, .node = node };
 	int rc;
 
+	/* Each goes up through all nodes at most. */
+	if ((uint64_t)was->n * scene->nnodes > GLB_PLACES_MOST)
+		return err_set(e, EFBIG, "%u nodes are too many for %u bones", scene->nnodes, was->n);
 	x.bone_of = arena_alloc(a, (size_t)scene->nnodes + 1, sizeof *x.bone_of);
 	now->n = was->n;
 	now->joint = arena_alloc(a, (size_t)was->n + 1, sizeof *now->joint);

@@ -9,12 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "export.h"
+#include "gltf.h"
 #include "matrix.h"
 
 #define SAME 1e-5                              /* of places and turns at rest, for 1 and what is more */
 #define STILL 1e-4                             /* what does not count as moving */
-#define NODES_LOOKED_AT ((uint64_t)1 << 33)    /* twice what a file with the most bones has */
 
 struct bone {
 	uint32_t node;
@@ -136,7 +135,7 @@ static int find_bones(struct bones *b, struct arena *a, struct err *e)
 	int rc = 0;
 
 	/* Each is looked for among all nodes, and goes up through as many. */
-	if ((uint64_t)b->s->n * b->scene->nnodes > NODES_LOOKED_AT)
+	if ((uint64_t)b->s->n * b->scene->nnodes > GLB_PLACES_MOST)
 		return err_set(e, EFBIG, "%u nodes are too many for %u bones", b->scene->nnodes, b->s->n);
 	b->v = arena_alloc(a, (size_t)b->s->n + 1, sizeof *b->v);
 	b->of_node = arena_alloc(a, (size_t)b->scene->nnodes + 1, sizeof *b->of_node);

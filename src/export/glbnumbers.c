@@ -185,7 +185,7 @@ static int find_items(struct glb_file *g, const cJSON *o, const struct glb_acces
 	if (n > most)
 		return err_set(e, EINVAL, "accessor %u: %" PRIu64 " items, bufferView %d has %" PRIu64, about->number,
 			       n, view, most);
-	out->p += at;
+	out->p += most ? at : 0;               /* without an item it may lie anywhere */
 	return 0;
 }
 

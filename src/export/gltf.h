@@ -34,6 +34,8 @@ struct glb_picture { uint32_t number, texture; bool there; enum geo_alpha alpha;
 #define GLB_SAMPLERS_MOST 131072u
 #define GLB_FRAMES_MOST (1u << 20)             /* of one turn */
 #define GLB_JOINTS_MOST 65536u                 /* and they are numbered in 16 bits */
+/* Bones times nodes that they are looked for among: twice what a file with the most bones has. */
+#define GLB_PLACES_MOST ((uint64_t)1 << 33)
 
 /* Which stored numbers the vertices and triangles of a mesh's primitives come from: for who reads it back. */
 struct glb_traced {
