@@ -283,7 +283,6 @@ static int read_mesh(struct glb_file *g, uint32_t number, struct scene_mesh *m, 
 	rc = rc ? rc : glb_get_list(g, o, "primitives", (struct glb_what){ "mesh", number }, &list, e);
 	if (rc)
 		return rc;
-	m->visible = glb_get_visible(o);
 	m->nprimitives = list.n;
 	m->primitive = arena_alloc(g->a, (size_t)list.n + 1, sizeof *m->primitive);
 	if (!m->primitive)
@@ -297,7 +296,6 @@ static int read_mesh(struct glb_file *g, uint32_t number, struct scene_mesh *m, 
 			snprintf(x.where, sizeof x.where, "mesh %u, primitive %u", number, i);
 		x.attributes = cJSON_GetObjectItemCaseSensitive(list.v[i], "attributes");
 		x.p->material = -1;
-		x.p->visible = glb_get_visible(list.v[i]);
 		rc = read_primitive(&x, list.v[i], e);
 	}
 	return rc;

@@ -70,19 +70,16 @@ struct making {
 	uint32_t *giver;                       /* of each vertex of `put`: the first of the file + 1 that is it */
 	uint32_t torn[2];                      /* vertices that are one, and have different values; torn[1] 0: none */
 	bool turned;                           /* tangents are others */
-	bool mixed_up;                         /* colours are: see find_mixed_up() */
+	bool mixed_up;                         /* colours are: see put_find_mixed_up() */
 	struct arena *a;
 };
 
 /* glbvalues.c */
-void put_give(struct geo_number *to, const float *v, unsigned n);
 /* The stored values, and behind them room for one of each vertex of the file. In an OBJ, v is 0 at the bottom, and so
  * is a v that is no number. NULL: out of memory. */
 struct geo_number *put_give_stream(const struct making *x, const struct geo_stream *s, unsigned comps);
 /* The square of a triangle's area, 4 times, in the numbers that programs reckon with. */
 float put_face_normal(const struct soup *s, uint32_t face, float out[3]);
-/* Whether a corner of that face of the file can say what normal the vertex has. */
-bool put_tells_normal(const struct making *x, uint32_t face, const float *n);
 /* face: of the file, that the vertex is a corner of; GEO_NONE. */
 bool put_normal_stays(const struct making *x, uint32_t now, uint32_t was, uint32_t face);
 /* Sets mixed_up; false: out of memory. */

@@ -115,14 +115,6 @@ int glb_get_list(struct glb_file *g, const cJSON *o, const char *key, struct glb
 	return 0;
 }
 
-int8_t glb_get_visible(const cJSON *o)
-{
-	const cJSON *extras = cJSON_GetObjectItemCaseSensitive(o, "extras");
-	const cJSON *v = cJSON_GetObjectItemCaseSensitive(extras, "visible");
-
-	return cJSON_IsBool(v) ? (int8_t)cJSON_IsTrue(v) : -1;
-}
-
 /* ---- the container ---- */
 
 static int take_chunk(struct glb_file *g, uint32_t tag, const uint8_t *p, size_t n, const uint8_t **json, size_t *njson,

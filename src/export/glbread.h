@@ -34,7 +34,6 @@ int glb_get_floats(const cJSON *o, const char *key, struct glb_what what, float 
 int glb_get_name(struct glb_file *g, const cJSON *o, const char **out, struct err *e);
 int glb_get_list(struct glb_file *g, const cJSON *o, const char *key, struct glb_what what, struct glb_list *out,
 		 struct err *e);
-int8_t glb_get_visible(const cJSON *o);
 
 /* glbnumbers.c: the numbers of an accessor. */
 struct glb_accessor { uint32_t number; uint64_t count; unsigned comps, type; bool normalized, lax; };

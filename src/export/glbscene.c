@@ -137,19 +137,18 @@ static int get_joints(struct glb_file *g, uint32_t i, struct scene_skin *skin, s
 		if (mine[node]++)
 			return err_set(e, EINVAL, "skin %u: node %u is a joint twice", i, node);
 		skin->joint[skin->njoints++] = node;
-		s->node[node].joint = true;
 	}
 	return 0;
 }
 
+/* The matrices have to be right, but nobody needs them: bones are where their nodes are. */
 static int read_skin(struct glb_file *g, uint32_t i, struct scene_skin *skin, struct err *e)
 {
 	struct glb_accessor about;
 	int32_t number = -1;
-	float *v = NULL;
-	int rc = glb_get_name(g, g->skins.v[i], &skin->name, e);
+	float *v;
+	int rc = get_joints(g, i, skin, e);
 
-	rc = rc ? rc : get_joints(g, i, skin, e);
 	rc = rc ? rc : glb_get_index(g->skins.v[i], "inverseBindMatrices", (struct glb_what){ "skin", i },
 				     g->accessors.n, &number, e);
 	if (rc || number < 0)
@@ -158,7 +157,6 @@ static int read_skin(struct glb_file *g, uint32_t i, struct scene_skin *skin, st
 	if (!rc && about.count < skin->njoints)
 		rc = err_set(e, EINVAL, "skin %u: %llu matrices (accessor %d), it has %u joints", i,
 			     (unsigned long long)about.count, number, skin->njoints);
-	skin->inverse = (float (*)[16])v;
 	return rc;
 }
 

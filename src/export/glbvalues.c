@@ -7,7 +7,7 @@
 
 /* ---- numbers as they are stored ---- */
 
-void put_give(struct geo_number *to, const float *v, unsigned n)
+static void give(struct geo_number *to, const float *v, unsigned n)
 {
 	for (unsigned k = 0; k < n; k++)
 		to[k] = (struct geo_number){ (double)v[k], 0 };
@@ -38,9 +38,9 @@ float put_face_normal(const struct soup *s, uint32_t face, float out[3])
 	return out[0] * out[0] + out[1] * out[1] + out[2] * out[2];
 }
 
-/* Blender knows no normals of triangles without area, and writes one straight up for a vertex whose triangles cancel
- * each other. */
-bool put_tells_normal(const struct making *x, uint32_t face, const float *n)
+/* Whether a corner of that face of the file can say what normal the vertex has. Blender knows none of triangles without
+ * area, and writes one straight up for a vertex whose triangles cancel each other. */
+static bool tells_normal(const struct making *x, uint32_t face, const float *n)
 {
 	bool up = n[0] == 0 && n[1] == 1 && n[2] == 0;
 	struct geo_number given[3];
@@ -50,7 +50,7 @@ bool put_tells_normal(const struct making *x, uint32_t face, const float *n)
 		return true;
 	if (!(put_face_normal(&x->pair.now, face, v) > 0))
 		return false;
-	put_give(given, v, 3);
+	give(given, v, 3);
 	return !up || geo_normal_near(given, n);
 }
 
@@ -70,8 +70,8 @@ bool put_normal_stays(const struct making *x, uint32_t now, uint32_t was, uint32
 	/* Of no direction, as programs write it that had to make it and could not. */
 	if (is_nothing(a))
 		return true;
-	put_give(given, a, 3);
-	return x->pair.foreign && (geo_normal_near(given, b) || !put_tells_normal(x, face, a));
+	give(given, a, 3);
+	return x->pair.foreign && (geo_normal_near(given, b) || !tells_normal(x, face, a));
 }
 
 /* The 8 bits that a program keeps of a colour, lighter ones finer. */
@@ -205,7 +205,7 @@ static void look_at_tangent(struct making *x, const struct scene_primitive *p, u
 
 	if (!p->tangent || !q || !q->tangent)
 		return;
-	put_give(given, p->tangent[i], 3);
+	give(given, p->tangent[i], 3);
 	x->turned |= !geo_normal_near(given, q->tangent[j]) || p->tangent[i][3] != q->tangent[j][3];
 }
 
@@ -221,14 +221,14 @@ bool put_take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 	if (p->colour && !(x->mixed_up && q) && (!q || !q->colour || !colour_stays(x, p->colour[i], q->colour[j], 3))) {
 		ok = make_colours(x);
 		if (ok)
-			put_give(x->put->colour[to], p->colour[i], 3);
+			give(x->put->colour[to], p->colour[i], 3);
 		x->out->mesh = true;
 	}
 	if (ok && p->alpha && !(x->mixed_up && q) &&
 	    (!q || (q->alpha && !alpha_stays(x, p->colour[i][3], q->colour[j][3])))) {
 		ok = make_alpha(x);
 		if (ok)
-			put_give(&x->put->alpha[to], p->colour[i] + 3, 1);
+			give(&x->put->alpha[to], p->colour[i] + 3, 1);
 		x->out->mesh = true;
 	}
 	for (unsigned set = 1; ok && set < GEO_UV_SETS; set++) {
@@ -236,7 +236,7 @@ bool put_take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 			continue;
 		ok = make_more(x, set);
 		if (ok)
-			put_give(x->put->more_uv[set - 1][to], p->uv[set][i], 2);
+			give(x->put->more_uv[set - 1][to], p->uv[set][i], 2);
 		x->out->mesh = true;
 	}
 	return ok;
@@ -265,7 +265,7 @@ uint32_t put_take_value(struct making *x, uint32_t now, uint32_t was, uint32_t f
 
 	if (renewed == NO_NORMAL)
 		return stored;
-	if (renewed && !put_tells_normal(x, face, x->pair.now.normal[now]))
+	if (renewed && !tells_normal(x, face, x->pair.now.normal[now]))
 		return GEO_NONE;
 	if (!renewed && was != GEO_NONE &&
 	    (uv ? pair_uv_stays(&x->pair, now, was) : put_normal_stays(x, now, was, face)))
@@ -275,10 +275,10 @@ uint32_t put_take_value(struct making *x, uint32_t now, uint32_t was, uint32_t f
 	x->out->mesh = true;
 	value = (s ? s->count : 0) + now;
 	if (uv) {
-		put_give(x->put->uv[value], p->uv[0][i], 2);
+		give(x->put->uv[value], p->uv[0][i], 2);
 		x->put->nuvs = s->count + x->pair.now.nvertices;
 	} else {
-		put_give(x->put->normal[value], x->pair.now.normal[now], 3);
+		give(x->put->normal[value], x->pair.now.normal[now], 3);
 		x->put->nnormals = s->count + x->pair.now.nvertices;
 	}
 	return value;

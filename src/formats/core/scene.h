@@ -22,14 +22,12 @@ struct scene_primitive {
 	float (*weight)[4];
 	uint32_t (*face)[3];
 	int32_t material;                      /* of the scene; -1: none */
-	int8_t visible;                        /* extras.visible; -1: not said */
 };
 
 struct scene_mesh {
 	const char *name;                      /* "": it has none */
 	uint32_t nprimitives;
 	struct scene_primitive *primitive;
-	int8_t visible;
 };
 
 /* A node at rest: scaled, turned, moved, in the space of its parent. Parents never lead round in a circle. */
@@ -38,14 +36,11 @@ struct scene_node {
 	int32_t parent;                        /* -1: none */
 	int32_t mesh, skin;                    /* -1: none */
 	float move[3], turn[4], scale[3];
-	bool joint;                            /* of some skin */
 };
 
 struct scene_skin {
-	const char *name;
 	uint32_t njoints;
 	uint32_t *joint;                       /* nodes, each once */
-	float (*inverse)[16];                  /* of each; NULL: not given */
 };
 
 struct scene_material {
