@@ -11,73 +11,27 @@
 
 #include <cmocka.h>
 
-#include "build_mlp.h"
-#include "bytes.h"
-#include "edited.h"
+#include "edited_mlp.h"
 #include "mlp.h"
 #include "opened.h"
 #include "texts.h"
-
-extern const struct format fmt_mlp;
 
 #define MATERIALS (DOC_OWN + MLP_OWN_MATERIALS)
 
 /* ---- expected bytes ---- */
 
-static struct build_mlp b;
 static struct edited k;
 
 static void start(void)
 {
-	struct buf part[BUILD_PARTS];
-	struct edited_part parts[EDITED_PARTS] = { { 0 } };
-
-	build_three(&b, part);
-	for (unsigned i = 0; i < BUILD_PARTS; i++)
-		parts[i] = (struct edited_part){ part[i].p, part[i].len, part[i].len + 1000 };
-	edited_open_members(&k, &fmt_mlp, parts);
-	for (unsigned i = 0; i < BUILD_PARTS; i++)
-		buf_free(&part[i]);
-	sound(k.o);
-}
-
-/* These words have changed to that. */
-static void words_are(unsigned part, uint64_t at, const uint32_t *want, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		if (be_u32(k.bytes[part] + at + 4 * i) != want[i])
-			fail_msg("part %u: %08x at 0x%llx, expected %08x", part, be_u32(k.bytes[part] + at + 4 * i),
-				 (unsigned long long)at + 4 * i, want[i]);
-		put_be32(k.was[part] + at + 4 * i, want[i]);
-	}
-}
-#define WORDS(part, at, ...) \
-	words_are(part, at, (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-#define FLOAT(v) f32_bits((float)(v))
-
-/* And nothing else has. */
-static void no_more(void)
-{
-	for (unsigned i = 0; i < BUILD_SCP; i++)
-		edited_only(&k, i, 0, 0);
-	edited_close(&k);
-}
-
-static void refused(int rc, int code, const char *why)
-{
-	assert_int_equal(rc, -code);
-	if (!strstr(k.why, why))
-		fail_msg("\"%s\" does not say \"%s\"", k.why, why);
-	for (unsigned i = 0; i < BUILD_SCP; i++)
-		edited_only(&k, i, 0, 0);
+	quartet_three(&k, 1000);
 }
 
 static void unchanged(int rc)
 {
 	if (rc)
 		fail_msg("%s", k.why);
-	for (unsigned i = 0; i < BUILD_SCP; i++)
-		edited_only(&k, i, 0, 0);
+	quartet_unchanged(&k);
 }
 
 /* ---- documents ---- */
@@ -99,7 +53,7 @@ static void test_documents_stay(void **state)
 		unchanged(edited_yaml(&k, DOC_MESH, i, text));
 		free(text);
 	}
-	no_more();
+	quartet_done(&k);
 }
 
 static void test_fields(void **state)
@@ -107,19 +61,19 @@ static void test_fields(void **state)
 	(void)state;
 	start();
 	edited_yaml_twice(&k, DOC_HEADER, 0, "unknown_04: 0x01020304\nload_flags: 0x0012\n");
-	WORDS(0, 0x04, 0x01020304, 0x001c0012);
+	WORDS(&k, 0, 0x04, 0x01020304, 0x001c0012);
 	edited_yaml_twice(&k, DOC_MESH, 0,
 			  "load_flags: 0xffef\nbounding_sphere: [1, 2, 3, 4]\nruntime_buffers: [1, 2]\n"
 			  "second_count: 9\n"
 			  "unknown_b8: 0011223344556677\nsubmeshes:\n- {}\n"
 			  "- uv_selectors: [3, 2, 1, 0]\n  material_id: 0x0badf00d\n");
-	WORDS(0, 0x78, 0x00c0ffef);
-	WORDS(0, 0xc0, FLOAT(1), FLOAT(2), FLOAT(3), FLOAT(4));
-	WORDS(0, 0x11c, 1, 2);
-	WORDS(0, 0x128, 0x00112233, 0x44556677);
-	WORDS(0, 0x1c4, 0x0badf00d, 0x03020100);
-	WORDS(0, 0x1f4, 9);
-	no_more();
+	WORDS(&k, 0, 0x78, 0x00c0ffef);
+	WORDS(&k, 0, 0xc0, FLOAT(1), FLOAT(2), FLOAT(3), FLOAT(4));
+	WORDS(&k, 0, 0x11c, 1, 2);
+	WORDS(&k, 0, 0x128, 0x00112233, 0x44556677);
+	WORDS(&k, 0, 0x1c4, 0x0badf00d, 0x03020100);
+	WORDS(&k, 0, 0x1f4, 9);
+	quartet_done(&k);
 }
 
 static void test_derived(void **state)
@@ -143,9 +97,9 @@ static void test_derived(void **state)
 	(void)state;
 	start();
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		refused(edited_yaml(&k, cases[i].kind, 0, cases[i].text), EPERM, cases[i].why);
-	refused(edited_yaml(&k, DOC_MESH, 0, "submeshes:\n- {}\n"), EINVAL, "submeshes: 1 item found, expected 2");
-	no_more();
+		refused(&k, edited_yaml(&k, cases[i].kind, 0, cases[i].text), EPERM, cases[i].why);
+	refused(&k, edited_yaml(&k, DOC_MESH, 0, "submeshes:\n- {}\n"), EINVAL, "submeshes: 1 item found, expected 2");
+	quartet_done(&k);
 }
 
 /* Material aa is that of submesh 0 of mesh 0, and of mesh 1. */
@@ -154,26 +108,26 @@ static void test_materials(void **state)
 	(void)state;
 	start();
 	edited_yaml_twice(&k, MATERIALS, 0, "- id: 0x12345678\n- {}\n- {}\n");
-	WORDS(0, 0x164, 0x12345678);
-	WORDS(0, 0x334, 0x12345678);
+	WORDS(&k, 0, 0x164, 0x12345678);
+	WORDS(&k, 0, 0x334, 0x12345678);
 	doc_is(k.o, MATERIALS, 0,
 	       "- id: 0x12345678\n  used_by: [[0, 0], [1, 0]]  # derived\n"
 	       "- id: 0x000000bb\n  used_by: [[0, 1]]  # derived\n- id: 0x000000cc\n  used_by: [[2, 0]]  # derived\n");
 	edited_yaml_twice(&k, MATERIALS, 0, "- id: 0x000000bb\n- id: 0x12345678\n- {}\n");
-	WORDS(0, 0x164, 0xbb);
-	WORDS(0, 0x334, 0xbb);
-	WORDS(0, 0x1c4, 0x12345678);
+	WORDS(&k, 0, 0x164, 0xbb);
+	WORDS(&k, 0, 0x334, 0xbb);
+	WORDS(&k, 0, 0x1c4, 0x12345678);
 	/* Two that get one id are one afterwards, and the text is still known as the one that did it. */
 	edited_yaml_twice(&k, MATERIALS, 0, "- id: 0x000000cc\n- id: 0x12345678\n- id: 0x000000cc\n");
-	WORDS(0, 0x164, 0xcc);
-	WORDS(0, 0x334, 0xcc);
+	WORDS(&k, 0, 0x164, 0xcc);
+	WORDS(&k, 0, 0x334, 0xcc);
 	doc_is(k.o, MATERIALS, 0,
 	       "- id: 0x000000cc\n  used_by: [[0, 0], [1, 0], [2, 0]]  # derived\n"
 	       "- id: 0x12345678\n  used_by: [[0, 1]]  # derived\n");
-	refused(edited_yaml(&k, MATERIALS, 0, "- id: 1\n- id: 2\n- id: 3\n"), EINVAL, "3 items found, expected 2");
-	refused(edited_yaml(&k, MATERIALS, 0, "- id: 0x100000000\n- {}\n"), EINVAL, "id");
-	refused(edited_yaml(&k, MATERIALS, 0, "- used_by: [[0, 1]]\n- {}\n"), EPERM, "used_by");
-	no_more();
+	refused(&k, edited_yaml(&k, MATERIALS, 0, "- id: 1\n- id: 2\n- id: 3\n"), EINVAL, "3 items found, expected 2");
+	refused(&k, edited_yaml(&k, MATERIALS, 0, "- id: 0x100000000\n- {}\n"), EINVAL, "id");
+	refused(&k, edited_yaml(&k, MATERIALS, 0, "- used_by: [[0, 1]]\n- {}\n"), EPERM, "used_by");
+	quartet_done(&k);
 }
 
 /* ---- rows ---- */
@@ -192,16 +146,16 @@ static void test_rows(void **state)
 			      "1,7fc00000,10111213\r\n2,7fc00000,20212223"));
 	assert_int_equal(put_rows(0, "vertex,normal,mgp\n0,7fc00000,00010203\n1,7fc00001,10111213\n"
 				     "2,ffffffff,deadbeef\n3,7fc00000,30313233\n"), 0);
-	WORDS(1, 0x1c, 0x7fc00001);
-	WORDS(1, 0x2c, 0xffffffff);
-	WORDS(2, 0x08, 0xdeadbeef);
+	WORDS(&k, 1, 0x1c, 0x7fc00001);
+	WORDS(&k, 1, 0x2c, 0xffffffff);
+	WORDS(&k, 2, 0x08, 0xdeadbeef);
 	assert_int_equal(put_rows(2, "vertex,normal,mgp\n0,7fc00000,0001020304050607\n1,00000000,0000000000000000\n"
 				     "2,7fc00000,2021222324252627\n"), 0);
-	WORDS(1, 0xa0 + 6 + 16 + 12, 0);
-	WORDS(2, 0x18, 0, 0);
+	WORDS(&k, 1, 0xa0 + 6 + 16 + 12, 0);
+	WORDS(&k, 2, 0x18, 0, 0);
 	assert_int_equal(put_rows(1, "vertex,normal,mgp\n0,7fc00000,\n1,7fc00000,\n2,12345678,\n"), 0);
-	WORDS(1, 0x60 + 44, 0x12345678);
-	no_more();
+	WORDS(&k, 1, 0x60 + 44, 0x12345678);
+	quartet_done(&k);
 }
 
 static void test_refused_rows(void **state)
@@ -230,8 +184,8 @@ static void test_refused_rows(void **state)
 	(void)state;
 	start();
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		refused(put_rows(cases[i].mesh, cases[i].text), EINVAL, cases[i].why);
-	no_more();
+		refused(&k, put_rows(cases[i].mesh, cases[i].text), EINVAL, cases[i].why);
+	quartet_done(&k);
 }
 
 /* ---- vertices ---- */
@@ -253,7 +207,7 @@ static void test_obj_stays(void **state)
 				    "vn 0.0000 0.0100 1.0000\nvn 0.0000 -0.0100 1.0000\n"
 				    "usemtl mat_000000bb\nf 3//1 2//2 4//1\nusemtl mat_000000AA.001\nf 2//1 3//2 1//1\n"
 				    "f 1//1 3//1 4//1\n"));
-	no_more();
+	quartet_done(&k);
 }
 
 static void test_values(void **state)
@@ -266,18 +220,18 @@ static void test_values(void **state)
 	text = with_line(text, "vn ", 2, "vn 0.6 0 0.8\n");
 	edited_obj_twice(&k, 0, text);
 	free(text);
-	WORDS(1, 0x10, FLOAT(1.25));
+	WORDS(&k, 1, 0x10, FLOAT(1.25));
 	/* 0.6 * 32767 / 32 = 614.4, 0.8 * 32767 / 64 = 409.6 */
-	WORDS(1, 0x2c, 614 | 410u << 22);
+	WORDS(&k, 1, 0x2c, 614 | 410u << 22);
 	/* Longer ones get length 1: 1023 and 0. What has no direction is stored as such. */
 	text = with_line(named_obj_text(k.o, 0), "vn ", 2, "vn 12 0 0\n");
 	edited_obj_twice(&k, 0, text);
-	WORDS(1, 0x2c, 1023);
+	WORDS(&k, 1, 0x2c, 1023);
 	text = with_line(text, "vn ", 2, "vn 0 0 0\n");
 	edited_obj_twice(&k, 0, text);
 	free(text);
-	WORDS(1, 0x2c, 0);
-	no_more();
+	WORDS(&k, 1, 0x2c, 0);
+	quartet_done(&k);
 }
 
 /* A place further than 0.05 from the box, and than 100 from the middles of the spheres. */
@@ -289,23 +243,23 @@ static void test_bounds(void **state)
 	start();
 	text = with_line(named_obj_text(k.o, 0), "v ", 3, "v 3.04 1.5 -3\n");
 	edited_obj_twice(&k, 0, text);
-	WORDS(1, 0x30, FLOAT(3.04f));
+	WORDS(&k, 1, 0x30, FLOAT(3.04f));
 	text = with_line(text, "v ", 3, "v 3 1.5 -99\n");
 	edited_obj_twice(&k, 0, text);
-	WORDS(1, 0x30, FLOAT(3));
-	WORDS(1, 0x38, FLOAT(-99));
-	WORDS(0, 0xd0, FLOAT(0), FLOAT(0), FLOAT(-99), FLOAT(1), FLOAT(3), FLOAT(1.5), FLOAT(0), FLOAT(1));
+	WORDS(&k, 1, 0x30, FLOAT(3));
+	WORDS(&k, 1, 0x38, FLOAT(-99));
+	WORDS(&k, 0, 0xd0, FLOAT(0), FLOAT(0), FLOAT(-99), FLOAT(1), FLOAT(3), FLOAT(1.5), FLOAT(0), FLOAT(1));
 	/* sqrt(3^2 + 1.5^2 + 200^2): now all three spheres are too small. Those of mesh and submesh 0 have all
 	 * vertices, from 0 0 -200 to 3 1.5 0; submesh 1 those from 1 .5 -200 to 3 1.5 -1. */
 	text = with_line(text, "v ", 3, "v 3 1.5 -200\n");
 	edited_obj_twice(&k, 0, text);
 	free(text);
-	WORDS(1, 0x38, FLOAT(-200));
-	WORDS(0, 0xd8, FLOAT(-200));
-	WORDS(0, 0xc0, FLOAT(1.5), FLOAT(0.75), FLOAT(-100), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 100 * 100)));
-	WORDS(0, 0x130, FLOAT(1.5), FLOAT(0.75), FLOAT(-100), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 100 * 100)));
-	WORDS(0, 0x190, FLOAT(2), FLOAT(1), FLOAT(-100.5), FLOAT(sqrt(1 + 0.25 + 99.5 * 99.5)));
-	no_more();
+	WORDS(&k, 1, 0x38, FLOAT(-200));
+	WORDS(&k, 0, 0xd8, FLOAT(-200));
+	WORDS(&k, 0, 0xc0, FLOAT(1.5), FLOAT(0.75), FLOAT(-100), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 100 * 100)));
+	WORDS(&k, 0, 0x130, FLOAT(1.5), FLOAT(0.75), FLOAT(-100), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 100 * 100)));
+	WORDS(&k, 0, 0x190, FLOAT(2), FLOAT(1), FLOAT(-100.5), FLOAT(sqrt(1 + 0.25 + 99.5 * 99.5)));
+	quartet_done(&k);
 }
 
 /* A submesh none of whose vertices moved keeps its sphere, whatever that holds. */
@@ -318,11 +272,12 @@ static void test_other_submesh(void **state)
 	text = with_line(named_obj_text(k.o, 0), "v ", 0, "v 0 0 400\n");
 	edited_obj_twice(&k, 0, text);
 	free(text);
-	WORDS(1, 0x08, FLOAT(400));
-	WORDS(0, 0xd0, FLOAT(0), FLOAT(0), FLOAT(-3), FLOAT(1), FLOAT(3), FLOAT(1.5), FLOAT(400), FLOAT(1));
-	WORDS(0, 0xc0, FLOAT(1.5), FLOAT(0.75), FLOAT(198.5), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 201.5 * 201.5)));
-	WORDS(0, 0x130, FLOAT(1.5), FLOAT(0.75), FLOAT(198.5), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 201.5 * 201.5)));
-	no_more();
+	WORDS(&k, 1, 0x08, FLOAT(400));
+	WORDS(&k, 0, 0xd0, FLOAT(0), FLOAT(0), FLOAT(-3), FLOAT(1), FLOAT(3), FLOAT(1.5), FLOAT(400), FLOAT(1));
+	WORDS(&k, 0, 0xc0, FLOAT(1.5), FLOAT(0.75), FLOAT(198.5), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 201.5 * 201.5)));
+	WORDS(&k, 0, 0x130, FLOAT(1.5), FLOAT(0.75), FLOAT(198.5),
+	      FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 201.5 * 201.5)));
+	quartet_done(&k);
 }
 
 /* Where normals are not what they seem, no text changes them. */
@@ -342,7 +297,7 @@ static void test_unknown_normals(void **state)
 	text = named_obj_text(k.o, 0);
 	assert_null(strstr(text, "vn "));
 	free(text);
-	no_more();
+	quartet_done(&k);
 }
 
 /* ---- materials of groups ---- */
@@ -355,10 +310,10 @@ static void test_usemtl(void **state)
 	start();
 	text = with_line(named_obj_text(k.o, 0), "usemtl", 1, "usemtl mat_0BADF00D\n");
 	edited_obj_twice(&k, 0, text);
-	WORDS(0, 0x1c4, 0x0badf00d);
+	WORDS(&k, 0, 0x1c4, 0x0badf00d);
 	text = with_line(text, "usemtl", 1, "usemtl mat_000000aa\n");
 	edited_obj_twice(&k, 0, text);
-	WORDS(0, 0x1c4, 0xaa);
+	WORDS(&k, 0, 0x1c4, 0xaa);
 	text = with_line(text, "usemtl", 1, "usemtl Material.001\n");
 	unchanged(edited_obj(&k, 0, text));
 	assert_non_null(strstr(k.said, "mesh 0: usemtl Material.001 is no mat_XXXXXXXX and changes no material"));
@@ -366,12 +321,12 @@ static void test_usemtl(void **state)
 	/* Without groups, a name that no submesh has tells by its faces which one gets it. */
 	edited_obj_twice(&k, 0, "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\nusemtl mat_000000aa\n"
 				"f 1 2 3\nf 1 3 4\nusemtl mat_00000042\nf 3 2 4\n");
-	WORDS(0, 0x1c4, 0x42);
+	WORDS(&k, 0, 0x1c4, 0x42);
 	text = with_line(named_obj_text(k.o, 0), "f ", 1, "usemtl mat_00000001\nf 1//1 3//3 4//4\n");
-	refused(edited_obj(&k, 0, text), EINVAL, "line 14: mat_00000001: group_0 has one material, and line 12 says "
-						 "mat_000000aa");
+	refused(&k, edited_obj(&k, 0, text), EINVAL,
+		"line 14: mat_00000001: group_0 has one material, and line 12 says mat_000000aa");
 	free(text);
-	no_more();
+	quartet_done(&k);
 }
 
 int main(void)

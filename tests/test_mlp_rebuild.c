@@ -11,9 +11,7 @@
 
 #include <cmocka.h>
 
-#include "build_mlp.h"
-#include "bytes.h"
-#include "edited.h"
+#include "edited_mlp.h"
 #include "mlp.h"
 #include "opened.h"
 #include "texts.h"
@@ -22,44 +20,18 @@ extern const struct format fmt_mlp;
 
 /* ---- expected bytes ---- */
 
+#define ROOM 2000000u
+
 static struct build_mlp b;
 static struct edited k;
-
-static void open_parts(struct buf part[BUILD_PARTS])
-{
-	struct edited_part parts[EDITED_PARTS] = { { 0 } };
-
-	for (unsigned i = 0; i < BUILD_PARTS; i++)
-		parts[i] = (struct edited_part){ part[i].p, part[i].len, part[i].len + 2000000 };
-	edited_open_members(&k, &fmt_mlp, parts);
-	for (unsigned i = 0; i < BUILD_PARTS; i++)
-		buf_free(&part[i]);
-}
 
 /* build_three(): MLP: records at 0x1c, 0x38, 0x54; of mesh 0, submeshes at 0x130 and 0x190, descriptors of vertices,
  * rows and indices at 0x1f0, 0x208 and 0x220. MMP: slices at 0, 0x60, 0xa0, 0xe0 bytes. MGP: those of mesh 0 and 2 at
  * 0 and 0x10, 0x30 bytes. */
 static void start(void)
 {
-	struct buf part[BUILD_PARTS];
-
-	build_three(&b, part);
-	open_parts(part);
-	sound(k.o);
+	quartet_three(&k, ROOM);
 }
-
-static void words_are(unsigned part, uint64_t at, const uint32_t *want, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		if (be_u32(k.bytes[part] + at + 4 * i) != want[i])
-			fail_msg("part %u: %08x at 0x%llx, expected %08x", part, be_u32(k.bytes[part] + at + 4 * i),
-				 (unsigned long long)at + 4 * i, want[i]);
-		put_be32(k.was[part] + at + 4 * i, want[i]);
-	}
-}
-#define WORDS(part, at, ...) \
-	words_are(part, at, (const uint32_t[]){ __VA_ARGS__ }, sizeof((const uint32_t[]){ __VA_ARGS__ }) / 4)
-#define FLOAT(v) f32_bits((float)(v))
 
 static void indices_are(uint64_t at, const uint16_t *want, unsigned n)
 {
@@ -99,25 +71,6 @@ static void sizes_are(uint64_t mmp, uint64_t mgp)
 	assert_int_equal(k.size[BUILD_MGP], mgp);
 }
 
-static void no_more(void)
-{
-	for (unsigned i = 0; i < BUILD_SCP; i++)
-		edited_only(&k, i, 0, 0);
-	sound(k.o);
-	edited_close(&k);
-}
-
-static void refused(int rc, int code, const char *why)
-{
-	assert_int_equal(rc, -code);
-	if (!strstr(k.why, why))
-		fail_msg("\"%s\" does not say \"%s\"", k.why, why);
-	for (unsigned i = 0; i < BUILD_SCP; i++)
-		edited_only(&k, i, 0, 0);
-	for (unsigned i = 0; i < BUILD_SCP; i++)
-		assert_int_equal(k.size[i], k.size_was[i]);
-}
-
 /* ---- faces alone ---- */
 
 /* As many, other corners: the triangle 1 1 3 stays where it is. */
@@ -132,7 +85,7 @@ static void test_corners(void **state)
 	free(text);
 	INDICES(0x52, 0, 1, 3);
 	sizes_are(0xe0, 0x30);
-	no_more();
+	quartet_done(&k);
 }
 
 /* Faces over other vertices look like the same ones over vertices that moved; the indices come first here. */
@@ -146,12 +99,12 @@ static void test_corners_like_others(void **state)
 	b = (struct build_mlp){ 0 };
 	build_mlp_mesh(&b, &(struct build_mlp_mesh){ 7, 6, 3, 4, one, 1, { { 0, 3, 1 } }, false, true });
 	build_mlp(&b, part);
-	open_parts(part);
+	quartet_open(&k, part, ROOM);
 	text = with_line(named_obj_text(k.o, 0), "f ", 0, "f 4//4 5//5 6//6\n");
 	edited_obj_twice(&k, 0, text);
 	free(text);
 	INDICES(0, 3, 4, 5);
-	no_more();
+	quartet_done(&k);
 }
 
 /* Triangles of one submesh become more, of the other fewer: the number of indices stays. */
@@ -165,11 +118,11 @@ static void test_other_runs(void **state)
 	text = with_line(text, "f ", 1, "");
 	edited_obj_twice(&k, 0, text);
 	free(text);
-	WORDS(0, 0x154, 3);
-	WORDS(0, 0x1b0, 3, 9);
+	WORDS(&k, 0, 0x154, 3);
+	WORDS(&k, 0, 0x1b0, 3, 9);
 	INDICES(0x40, 0, 1, 2, 1, 1, 3, 3, 2, 0, 3, 2, 1);
 	sizes_are(0xe0, 0x30);
-	no_more();
+	quartet_done(&k);
 }
 
 /* 15 indices: the slice has 64 + 30 bytes and still ends before 0x60. */
@@ -183,13 +136,13 @@ static void test_more_faces(void **state)
 	edited_obj_twice(&k, 0, text);
 	free(text);
 	INDICES(0x40, 0, 1, 2, 0, 2, 3, 0, 1, 3, 1, 1, 3, 3, 2, 1);
-	WORDS(0, 0x30, 94);
-	WORDS(0, 0x154, 9);
-	WORDS(0, 0x1b0, 9);
-	WORDS(0, 0x220, 15);
-	WORDS(0, 0x22c, 30);
+	WORDS(&k, 0, 0x30, 94);
+	WORDS(&k, 0, 0x154, 9);
+	WORDS(&k, 0, 0x1b0, 9);
+	WORDS(&k, 0, 0x220, 15);
+	WORDS(&k, 0, 0x22c, 30);
 	sizes_are(0xe0, 0x30);
-	no_more();
+	quartet_done(&k);
 }
 
 /* The last slice: zeros up to the next multiple of 16, and the indices come behind the vertices now. */
@@ -206,12 +159,12 @@ static void test_more_faces_at_the_end(void **state)
 	moved(BUILD_MMP, 0xa6, 48, 0xa0);
 	INDICES(0xd0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0);
 	zeros(BUILD_MMP, 0xe8, 8);
-	WORDS(0, 0x54 + 0x14, 72);
-	WORDS(0, 0x474, 12);
-	WORDS(0, 0x4b0 + 0x10, 0);                     /* vertices */
-	WORDS(0, 0x4e0, 12, 5, 48, 24);
+	WORDS(&k, 0, 0x54 + 0x14, 72);
+	WORDS(&k, 0, 0x474, 12);
+	WORDS(&k, 0, 0x4b0 + 0x10, 0);                     /* vertices */
+	WORDS(&k, 0, 0x4e0, 12, 5, 48, 24);
 	sizes_are(0xf0, 0x30);
-	no_more();
+	quartet_done(&k);
 }
 
 /* ---- vertices ---- */
@@ -231,23 +184,23 @@ static void test_more_vertices(void **state)
 	assert_non_null(strstr(k.said, "mesh 0: 1 new vertices took their MGP rows from the nearest old vertex"));
 	moved(BUILD_MMP, 0xa0, 0x40, 0xb0);
 	moved(BUILD_MMP, 0x60, 0x40, 0x70);
-	WORDS(1, 0x40, FLOAT(0.25), 0, 0, 614 | 410u << 22);
+	WORDS(&k, 1, 0x40, FLOAT(0.25), 0, 0, 614 | 410u << 22);
 	INDICES(0x50, 0, 1, 2, 0, 2, 3, 0, 1, 4, 1, 1, 3, 3, 2, 1);
 	zeros(BUILD_MMP, 0x6e, 2);
 	moved(BUILD_MGP, 0x10, 0x20, 0x20);
-	WORDS(2, 0x10, 0x00010203, 0, 0, 0);
-	WORDS(0, 0x30, 110, 20);
-	WORDS(0, 0x40, 0x70);                          /* of mesh 1, which has no MGP slice */
-	WORDS(0, 0x5c, 0xb0, 0x20);
-	WORDS(0, 0x154, 9);
-	WORDS(0, 0x1b0, 9);
-	WORDS(0, 0x1f0, 5, 5);
-	WORDS(0, 0x204, 80);
-	WORDS(0, 0x208, 5, 5);
-	WORDS(0, 0x21c, 20);
-	WORDS(0, 0x220, 15, 5, 80, 30);
+	WORDS(&k, 2, 0x10, 0x00010203, 0, 0, 0);
+	WORDS(&k, 0, 0x30, 110, 20);
+	WORDS(&k, 0, 0x40, 0x70);                          /* of mesh 1, which has no MGP slice */
+	WORDS(&k, 0, 0x5c, 0xb0, 0x20);
+	WORDS(&k, 0, 0x154, 9);
+	WORDS(&k, 0, 0x1b0, 9);
+	WORDS(&k, 0, 0x1f0, 5, 5);
+	WORDS(&k, 0, 0x204, 80);
+	WORDS(&k, 0, 0x208, 5, 5);
+	WORDS(&k, 0, 0x21c, 20);
+	WORDS(&k, 0, 0x220, 15, 5, 80, 30);
 	sizes_are(0xf0, 0x40);
-	no_more();
+	quartet_done(&k);
 }
 
 /* At the place of vertex 3 its row and, where nothing else is said, its normal; a second count that differs stays. */
@@ -268,21 +221,21 @@ static void test_doubled_vertex(void **state)
 	free(text);
 	moved(BUILD_MMP, 0xa0, 0x40, 0xb0);
 	moved(BUILD_MMP, 0x60, 0x40, 0x70);
-	WORDS(1, 0x40, FLOAT(3), FLOAT(1.5), FLOAT(-3), 0x7fc00001);
+	WORDS(&k, 1, 0x40, FLOAT(3), FLOAT(1.5), FLOAT(-3), 0x7fc00001);
 	INDICES(0x50, 0, 1, 2, 0, 2, 3, 1, 1, 3, 4, 2, 1);
 	zeros(BUILD_MMP, 0x68, 8);
 	moved(BUILD_MGP, 0x10, 0x20, 0x20);
-	WORDS(2, 0x10, 0x30313233, 0, 0, 0);
-	WORDS(0, 0x30, 104, 20);
-	WORDS(0, 0x40, 0x70);
-	WORDS(0, 0x5c, 0xb0, 0x20);
-	WORDS(0, 0x1f0, 5);
-	WORDS(0, 0x204, 80);
-	WORDS(0, 0x208, 5, 5);
-	WORDS(0, 0x21c, 20);
-	WORDS(0, 0x228, 80);
+	WORDS(&k, 2, 0x10, 0x30313233, 0, 0, 0);
+	WORDS(&k, 0, 0x30, 104, 20);
+	WORDS(&k, 0, 0x40, 0x70);
+	WORDS(&k, 0, 0x5c, 0xb0, 0x20);
+	WORDS(&k, 0, 0x1f0, 5);
+	WORDS(&k, 0, 0x204, 80);
+	WORDS(&k, 0, 0x208, 5, 5);
+	WORDS(&k, 0, 0x21c, 20);
+	WORDS(&k, 0, 0x228, 80);
 	sizes_are(0xf0, 0x40);
-	no_more();
+	quartet_done(&k);
 }
 
 /* Vertex 0 goes: those behind it get other numbers, in the triangle that no text has too. Both slices shrink. */
@@ -306,18 +259,18 @@ static void test_fewer_vertices(void **state)
 	moved(BUILD_MMP, 0xa0, 0x40, 0x90);
 	moved(BUILD_MGP, 4, 12, 0);
 	zeros(BUILD_MGP, 12, 4);
-	WORDS(0, 0x30, 66, 12);
-	WORDS(0, 0x40, 0x50);
-	WORDS(0, 0x5c, 0x90);
-	WORDS(0, 0x154, 3);
-	WORDS(0, 0x1b0, 3);
-	WORDS(0, 0x1f0, 3, 3);
-	WORDS(0, 0x204, 48);
-	WORDS(0, 0x208, 3, 3);
-	WORDS(0, 0x21c, 12);
-	WORDS(0, 0x220, 9, 5, 48, 18);
+	WORDS(&k, 0, 0x30, 66, 12);
+	WORDS(&k, 0, 0x40, 0x50);
+	WORDS(&k, 0, 0x5c, 0x90);
+	WORDS(&k, 0, 0x154, 3);
+	WORDS(&k, 0, 0x1b0, 3);
+	WORDS(&k, 0, 0x1f0, 3, 3);
+	WORDS(&k, 0, 0x204, 48);
+	WORDS(&k, 0, 0x208, 3, 3);
+	WORDS(&k, 0, 0x21c, 12);
+	WORDS(&k, 0, 0x220, 9, 5, 48, 18);
 	sizes_are(0xd0, 0x30);
-	no_more();
+	quartet_done(&k);
 }
 
 /* Corners with several normals: one vertex each, one behind the other. */
@@ -331,19 +284,19 @@ static void test_split(void **state)
 	start();
 	edited_obj_twice(&k, 1, text);
 	moved(BUILD_MMP, 0xa0, 0x40, 0xc0);
-	WORDS(1, 0x60, 0, 0, 0, 0x7fc00000, 0, 0, 0, 614 | 410u << 22);
-	WORDS(1, 0x80, FLOAT(1), FLOAT(0.5), FLOAT(-1), 0x7fc00000, FLOAT(2), FLOAT(1), FLOAT(-2), 0x7fc00000);
-	WORDS(1, 0xa0, FLOAT(2), FLOAT(1), FLOAT(-2), 614 | 410u << 22);
+	WORDS(&k, 1, 0x60, 0, 0, 0, 0x7fc00000, 0, 0, 0, 614 | 410u << 22);
+	WORDS(&k, 1, 0x80, FLOAT(1), FLOAT(0.5), FLOAT(-1), 0x7fc00000, FLOAT(2), FLOAT(1), FLOAT(-2), 0x7fc00000);
+	WORDS(&k, 1, 0xa0, FLOAT(2), FLOAT(1), FLOAT(-2), 614 | 410u << 22);
 	INDICES(0xb0, 0, 2, 3, 4, 2, 1);
 	zeros(BUILD_MMP, 0xbc, 4);
-	WORDS(0, 0x38 + 0x14, 92);
-	WORDS(0, 0x5c, 0xc0);
-	WORDS(0, 0x324, 6);
-	WORDS(0, 0x360, 5, 5);
-	WORDS(0, 0x374, 80);
-	WORDS(0, 0x378, 6, 5, 80, 12);
+	WORDS(&k, 0, 0x38 + 0x14, 92);
+	WORDS(&k, 0, 0x5c, 0xc0);
+	WORDS(&k, 0, 0x324, 6);
+	WORDS(&k, 0, 0x360, 5, 5);
+	WORDS(&k, 0, 0x374, 80);
+	WORDS(&k, 0, 0x378, 6, 5, 80, 12);
 	sizes_are(0x100, 0x30);
-	no_more();
+	quartet_done(&k);
 }
 
 /* A new place outside the box and all spheres. */
@@ -371,7 +324,7 @@ static void test_end_without_padding(void **state)
 	(void)state;
 	build_three(&b, part);
 	part[BUILD_MMP].len = 0xd6;
-	open_parts(part);
+	quartet_open(&k, part, ROOM);
 	text = with_line(named_obj_text(k.o, 0), "f ", 0, "");
 	edited_obj_twice(&k, 0, text);
 	free(text);
@@ -398,11 +351,11 @@ static void test_groups_by_material(void **state)
 	edited_obj_twice(&k, 0, text);
 	free(text);
 	INDICES(0x40, 0, 1, 2, 0, 2, 3, 1, 1, 3, 3, 2, 1, 1, 0, 2);
-	WORDS(0, 0x30, 94);
-	WORDS(0, 0x1b4, 9);
-	WORDS(0, 0x220, 15);
-	WORDS(0, 0x22c, 30);
-	no_more();
+	WORDS(&k, 0, 0x30, 94);
+	WORDS(&k, 0, 0x1b4, 9);
+	WORDS(&k, 0, 0x220, 15);
+	WORDS(&k, 0, 0x22c, 30);
+	quartet_done(&k);
 
 	start();
 	put_be32(k.bytes[0] + 0x1c4, 0xaa);
@@ -413,13 +366,13 @@ static void test_groups_by_material(void **state)
 	edited_obj_twice(&k, 0, "o mesh_0\nv 0 0 0\nv 1 .5 -1\nv 2 1 -2\nv 3 1.5 -3\nusemtl mat_000000aa\n"
 				"f 4 3 2\nf 1 2 3\nf 2 1 4\nf 1 3 4\nf 2 3 4\n");
 	INDICES(0x40, 0, 1, 2, 1, 0, 3, 0, 2, 3, 1, 1, 3, 3, 2, 1, 1, 2, 3);
-	WORDS(0, 0x30, 100);
-	WORDS(0, 0x40, 0x70);
-	WORDS(0, 0x5c, 0xb0);
-	WORDS(0, 0x154, 9);
-	WORDS(0, 0x1b0, 9, 9);
-	WORDS(0, 0x220, 18);
-	WORDS(0, 0x22c, 36);
+	WORDS(&k, 0, 0x30, 100);
+	WORDS(&k, 0, 0x40, 0x70);
+	WORDS(&k, 0, 0x5c, 0xb0);
+	WORDS(&k, 0, 0x154, 9);
+	WORDS(&k, 0, 0x1b0, 9, 9);
+	WORDS(&k, 0, 0x220, 18);
+	WORDS(&k, 0, 0x22c, 36);
 	sizes_are(0xf0, 0x30);
 	edited_close(&k);
 }
@@ -447,8 +400,8 @@ static void test_refused(void **state)
 	(void)state;
 	start();
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		refused(edited_obj(&k, 0, cases[i].text), EINVAL, cases[i].why);
-	no_more();
+		refused(&k, edited_obj(&k, 0, cases[i].text), EINVAL, cases[i].why);
+	quartet_done(&k);
 }
 
 static void test_too_many(void **state)
@@ -462,7 +415,7 @@ static void test_too_many(void **state)
 		buf_str(&text, "v 1 1 1\n");
 	buf_str(&text, "g group_0\nf 1 2 3\n");
 	buf_char(&text, 0);
-	refused(edited_obj(&k, 1, (const char *)text.p), EINVAL, "65537 vertices, 16-bit indexes reach 65536");
+	refused(&k, edited_obj(&k, 1, (const char *)text.p), EINVAL, "65537 vertices, 16-bit indexes reach 65536");
 	text.len = 0;
 	buf_str(&text, "o mesh_1\nv 0 0 0\nv 1 0.5 -1\nv 2 1 -2\n");
 	for (unsigned i = 3; i < 65536; i++)
@@ -498,9 +451,9 @@ static void test_fixed_sizes(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		build_three(&b, part);
 		setb32(&part[cases[i].part], cases[i].at, cases[i].word);
-		open_parts(part);
+		quartet_open(&k, part, ROOM);
 		text = with_line(named_obj_text(k.o, 0), "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 4//4\n");
-		refused(edited_obj(&k, 0, text), EPERM, cases[i].why);
+		refused(&k, edited_obj(&k, 0, text), EPERM, cases[i].why);
 		free(text);
 		/* Of the same size it goes. */
 		text = with_line(named_obj_text(k.o, 0), "f ", 2, "f 1//1 2//2 4//4\n");
@@ -511,9 +464,9 @@ static void test_fixed_sizes(void **state)
 	build_three(&b, part);
 	for (unsigned i = 0; i < 16; i++)
 		put8(&part[BUILD_MMP], 0);
-	open_parts(part);
+	quartet_open(&k, part, ROOM);
 	text = with_line(named_obj_text(k.o, 0), "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 4//4\n");
-	refused(edited_obj(&k, 0, text), EPERM, "gap at mmp 0xd6 is 26 bytes long, not 10: sizes are fixed");
+	refused(&k, edited_obj(&k, 0, text), EPERM, "gap at mmp 0xd6 is 26 bytes long, not 10: sizes are fixed");
 	free(text);
 	edited_close(&k);
 }
@@ -527,9 +480,9 @@ static void test_no_room(void **state)
 	k.room[BUILD_MGP] = 0x30;
 	text = with_line(named_obj_text(k.o, 0), "v ", 3, "v 3 1.5 -3\nv 0.25 0 0\n");
 	text = with_line(text, "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 5\n");
-	refused(edited_obj(&k, 0, text), ENOSPC, "16 bytes are missing");
+	refused(&k, edited_obj(&k, 0, text), ENOSPC, "16 bytes are missing");
 	free(text);
-	no_more();
+	quartet_done(&k);
 }
 
 /* A container found no MGP: what needs no rows can be edited. */
