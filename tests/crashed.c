@@ -131,3 +131,35 @@ void edit_shift(struct plan *p)
 		src_put(piece[i]);
 	put(p, 2500, 800, 123);
 }
+
+/* ---- files that change together ---- */
+
+void first_files(const char *const names[FILES])
+{
+	for (unsigned i = 0; i < FILES; i++) {
+		struct bytes b = first_bytes(9000 + i, i * 17);
+
+		write_bytes(in(dir_first, names[i]), b);
+		free(b.p);
+	}
+}
+
+bool any(const edits e)
+{
+	return e[0] || e[1] || e[2] || e[3];
+}
+
+bool same_state(const struct state *a, const struct state *b)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < FILES; i++)
+		all = all && same(a->file[i], b->file[i]);
+	return all;
+}
+
+void free_state(struct state *s)
+{
+	for (unsigned i = 0; i < FILES; i++)
+		free(s->file[i].p);
+}

@@ -1,4 +1,5 @@
-/* What tests that crash share: their directories, edits that touch a file in every way, and its bytes. */
+/* What tests that crash share: their directories, edits that touch a file in every way, and its bytes; files that change
+ * together. */
 #ifndef CRASHED_H
 #define CRASHED_H
 
@@ -23,5 +24,27 @@ void edit_patch(struct plan *p);
 void edit_grow(struct plan *p);
 void edit_cut(struct plan *p);
 void edit_shift(struct plan *p);               /* moves what is there: the file has to be written anew */
+
+#define PATCH edit_patch
+#define GROW edit_grow
+#define CUT edit_cut
+#define SHIFT edit_shift
+
+/* Files that change together. */
+#define FILES 4u
+struct state { struct bytes file[FILES]; };
+typedef edit_fn *edits[FILES];                 /* NULL: the file stays */
+void first_files(const char *const names[FILES]);      /* each its own bytes, in dir_first */
+bool any(const edits e);
+bool same_state(const struct state *a, const struct state *b);
+void free_state(struct state *s);
+
+/* A test of a `struct scenario` of its file, by its crash_everywhere(). least: of steps. */
+#define CRASH_TEST(name, least, ...) \
+	static void name(void **state) \
+	{ \
+		(void)state; \
+		crash_everywhere(&(const struct scenario){ __VA_ARGS__ }, least); \
+	}
 
 #endif

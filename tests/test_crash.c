@@ -257,13 +257,6 @@ static void crash_everywhere(const struct scenario *s, unsigned least)
 	print_message("[          ] %u steps, %lu discs\n", steps, r.crashes);
 }
 
-#define CRASH_TEST(name, least, ...) \
-	static void name(void **state) \
-	{ \
-		(void)state; \
-		crash_everywhere(&(const struct scenario){ __VA_ARGS__ }, least); \
-	}
-
 CRASH_TEST(commit_first, 12, .edit = edit_patch)
 CRASH_TEST(commit_next, 12, .before = { edit_patch, edit_cut }, .edit = edit_grow)
 CRASH_TEST(commit_cut, 12, .before = { edit_patch }, .edit = edit_cut)

@@ -15,13 +15,8 @@
 #include "crashed.h"
 #include "crashio.h"
 
-#define FILES 4u
-#define SIZE 9000u
 
 static const char *const names[FILES] = { "em01.mlp", "em01.MMP", "em01.mgp", "em01.scp" };
-
-struct state { struct bytes file[FILES]; };
-typedef edit_fn *edits[FILES];                 /* NULL: the file stays */
 
 struct scenario {
 	edits before;                          /* a commit that is there already, or none */
@@ -29,27 +24,7 @@ struct scenario {
 	unsigned undo;                         /* how many are taken back */
 };
 
-static bool any(const edits e)
-{
-	return e[0] || e[1] || e[2] || e[3];
-}
-
-/* ---- states ---- */
-
-static bool same_state(const struct state *a, const struct state *b)
-{
-	bool all = true;
-
-	for (unsigned i = 0; i < FILES; i++)
-		all = all && same(a->file[i], b->file[i]);
-	return all;
-}
-
-static void free_state(struct state *s)
-{
-	for (unsigned i = 0; i < FILES; i++)
-		free(s->file[i].p);
-}
+/* ---- commits ---- */
 
 /* The files, opened together. */
 struct family { struct archive *a[FILES]; };
@@ -126,12 +101,7 @@ static void make_first(struct run *r)
 	struct crashio *c;
 
 	empty_dir(dir_first);
-	for (unsigned i = 0; i < FILES; i++) {
-		struct bytes b = first_bytes(SIZE + i, i * 17);
-
-		write_bytes(in(dir_first, names[i]), b);
-		free(b.p);
-	}
+	first_files(names);
 	c = crashio_new(dir_first);
 	assert_int_equal(open_family(dir_first, c, &f), 0);
 	r->first = shown(&f);
@@ -256,17 +226,6 @@ static void crash_everywhere(const struct scenario *s, unsigned least)
 	print_message("[          ] %u steps, %lu discs\n", steps, r.crashes);
 }
 
-#define CRASH_TEST(name, least, ...) \
-	static void name(void **state) \
-	{ \
-		(void)state; \
-		crash_everywhere(&(const struct scenario){ __VA_ARGS__ }, least); \
-	}
-
-#define PATCH edit_patch
-#define GROW edit_grow
-#define CUT edit_cut
-
 CRASH_TEST(commit_four, 18, .edit = { PATCH, GROW, CUT, PATCH })
 CRASH_TEST(commit_members, 14, .before = { PATCH, PATCH, NULL, NULL }, .edit = { NULL, GROW, NULL, CUT })
 CRASH_TEST(undo_four, 10, .before = { PATCH, GROW, CUT, PATCH }, .undo = 1)
@@ -309,7 +268,7 @@ static void leave_journal(struct bytes was)
 static void foreign_journal(void **state)
 {
 	struct archive_options opt = { .write = true };
-	struct bytes b = first_bytes(SIZE, 1);
+	struct bytes b = first_bytes(9000, 1);
 	struct archive *a;
 	const char *why;
 

@@ -17,14 +17,9 @@
 #include "crashio.h"
 #include "fileset.h"
 
-#define FILES 4u
-#define SIZE 9000u
 #define HISTORY 4u                             /* states that a scenario leaves, the first one included */
 
 static const char *const names[FILES] = { "em01.scp", "pl/em01.mlp", "pl/em01.mmp", "st/em01.mgp" };
-
-struct state { struct bytes file[FILES]; };
-typedef edit_fn *edits[FILES];                 /* NULL: the file stays */
 
 struct scenario {
 	edits before[HISTORY - 1];             /* commits that are there already */
@@ -33,27 +28,7 @@ struct scenario {
 	bool noundo, no_links;
 };
 
-static bool any(const edits e)
-{
-	return e[0] || e[1] || e[2] || e[3];
-}
-
 /* ---- states ---- */
-
-static bool same_state(const struct state *a, const struct state *b)
-{
-	bool all = true;
-
-	for (unsigned i = 0; i < FILES; i++)
-		all = all && same(a->file[i], b->file[i]);
-	return all;
-}
-
-static void free_state(struct state *s)
-{
-	for (unsigned i = 0; i < FILES; i++)
-		free(s->file[i].p);
-}
 
 static struct source *open_file(struct fileset *fs, const char *path)
 {
@@ -161,25 +136,15 @@ struct run {
 	unsigned long crashes;
 };
 
-static void make_files(void)
-{
-	empty_dir(dir_first);
-	assert_false(mkdir(in(dir_first, "pl"), 0700) || mkdir(in(dir_first, "st"), 0700));
-	for (unsigned i = 0; i < FILES; i++) {
-		struct bytes b = first_bytes(SIZE + i, i * 17);
-
-		write_bytes(in(dir_first, names[i]), b);
-		free(b.p);
-	}
-}
-
 static void make_first(struct run *r)
 {
 	struct crashio *c;
 	struct fileset *fs;
 	int rc;
 
-	make_files();
+	empty_dir(dir_first);
+	assert_false(mkdir(in(dir_first, "pl"), 0700) || mkdir(in(dir_first, "st"), 0700));
+	first_files(names);
 	c = crashio_new(dir_first);
 	if (r->s->no_links)
 		crashio_no_links(c);
@@ -344,18 +309,6 @@ static void crash_everywhere(const struct scenario *s, unsigned least)
 		free_state(&r.state[i]);
 	print_message("[          ] %u steps, %lu discs\n", steps, r.crashes);
 }
-
-#define CRASH_TEST(name, least, ...) \
-	static void name(void **state) \
-	{ \
-		(void)state; \
-		crash_everywhere(&(const struct scenario){ __VA_ARGS__ }, least); \
-	}
-
-#define PATCH edit_patch
-#define GROW edit_grow
-#define CUT edit_cut
-#define SHIFT edit_shift
 
 /* Steps at least: one write and one sync for each file, besides what one file takes. */
 CRASH_TEST(commit_one, 12, .edit = { NULL, NULL, PATCH, NULL })
