@@ -4,12 +4,11 @@
 
 #include "build.h"
 #include "fuzz.h"
-#include "plan.h"
+#include "growing.h"
 
 extern const struct format fmt_arc;
 
 #define LONGEST (1u << 20)                     /* of entries that are read */
-#define ROOM 4096u                             /* that the archive may grow by */
 
 /* The entry's bytes, from malloc(); NULL: they cannot be had. */
 static uint8_t *contents(struct object *o, const struct entry *v)
@@ -54,20 +53,6 @@ static void use(struct object *o, const struct entries *v)
 
 /* ---- writing ---- */
 
-struct editing { struct surroundings around; struct plan plan; };
-
-static int resize(const struct surroundings *s, unsigned k, uint64_t size, struct source **out, struct err *e)
-{
-	struct editing *ed = (struct editing *)(uintptr_t)s;
-
-	if (k || size > ed->plan.base->size + ROOM)
-		return err_set(e, ENOSPC, "no room");
-	if (plan_resize(&ed->plan, size))
-		abort();
-	*out = src_overlay(&ed->plan);
-	return *out ? 0 : -ENOMEM;
-}
-
 static bool shares(const struct entries *v, uint32_t i, uint32_t k)
 {
 	const struct entry *a = &v->v[i], *b = &v->v[k];
@@ -94,24 +79,20 @@ static void check_others(struct object *was, struct object *now, uint32_t but)
 /* Entry i becomes n bytes. */
 static void write_entry(struct source *src, struct object *was, uint32_t i, const uint8_t *p, size_t n)
 {
-	struct editing ed = { .around = { .resize = resize, .grow = true } };
-	struct source *root, *now = src_memory(p, n);
+	struct growing g = { .around = { .resize = growing_resize, .grow = true } };
+	struct source *now = src_memory(p, n);
 	struct object *o, *again;
 	struct entries v;
 	uint8_t *got;
 	int rc;
 
-	plan_init(&ed.plan, src);
-	root = src_overlay(&ed.plan);
-	if (!now || !root || object_open(&fmt_arc, root, &ed.around, &o, NULL) || fmt_arc.container->list(o, &v, NULL))
+	plan_init(&g.plan, src);
+	o = growing_open(&g, &fmt_arc, &g.around, &v);
+	if (!now)
 		abort();
 	rc = fmt_arc.container->put(o, &v, i, now, NULL);
 	if (!rc) {
-		src_put(root);
-		root = src_overlay(&ed.plan);
-		if (!root || object_open(&fmt_arc, root, NULL, &again, NULL) ||
-		    fmt_arc.container->list(again, &v, NULL))
-			abort();
+		again = growing_open(&g, &fmt_arc, NULL, &v);
 		got = contents(again, &v.v[i]);
 		if (!got || v.v[i].size != n || (n && memcmp(got, p, n)))
 			abort();
@@ -122,9 +103,8 @@ static void write_entry(struct source *src, struct object *was, uint32_t i, cons
 		abort();
 	}
 	object_close(o);
-	src_put(root);
 	src_put(now);
-	plan_free(&ed.plan);
+	plan_free(&g.plan);
 }
 
 /* Entries that lie in the table itself are lost; those that share bytes are not written. The layout of a big-endian

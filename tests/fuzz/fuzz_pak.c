@@ -4,11 +4,9 @@
 
 #include "build.h"
 #include "fuzz.h"
-#include "plan.h"
+#include "growing.h"
 
 extern const struct format fmt_pak;
-
-#define ROOM 4096u                             /* that the archive may grow by */
 
 /* The entry's bytes, from malloc(); NULL: it is lost. */
 static uint8_t *contents(struct object *o, const struct entry *v)
@@ -54,20 +52,6 @@ static void use(struct object *o, const struct entries *v)
 
 /* ---- writing ---- */
 
-struct editing { struct surroundings around; struct plan plan; };
-
-static int resize(const struct surroundings *s, unsigned k, uint64_t size, struct source **out, struct err *e)
-{
-	struct editing *ed = (struct editing *)(uintptr_t)s;
-
-	if (k || size > ed->plan.base->size + ROOM)
-		return err_set(e, ENOSPC, "no room");
-	if (plan_resize(&ed->plan, size))
-		abort();
-	*out = src_overlay(&ed->plan);
-	return *out ? 0 : -ENOMEM;
-}
-
 /* What has bytes of the directory changes with it. */
 static bool has_table(const struct object *o, const struct entry *v)
 {
@@ -101,30 +85,23 @@ static void check(struct object *was, struct object *now, uint32_t i, uint64_t s
 
 static void change(struct source *src, struct object *was, uint32_t i, uint64_t size, bool grow)
 {
-	struct editing ed = { .around = { .resize = resize, .grow = grow } };
-	struct source *root;
+	struct growing g = { .around = { .resize = growing_resize, .grow = grow } };
 	struct object *o, *again;
-	struct entries v;
+	struct entries v, now;
 	int rc;
 
-	plan_init(&ed.plan, src);
-	root = src_overlay(&ed.plan);
-	if (!root || object_open(&fmt_pak, root, &ed.around, &o, NULL) || fmt_pak.container->list(o, &v, NULL))
-		abort();
+	plan_init(&g.plan, src);
+	o = growing_open(&g, &fmt_pak, &g.around, &v);
 	rc = fmt_pak.container->resize(o, &v, i, size, NULL);
 	if (rc && rc != -ENOSPC && rc != -EFBIG && (rc != -EPERM || !v.v[i].shared))
 		abort();
 	if (!rc && !v.v[i].lost) {
-		src_put(root);
-		root = src_overlay(&ed.plan);
-		if (!root || object_open(&fmt_pak, root, NULL, &again, NULL))
-			abort();
+		again = growing_open(&g, &fmt_pak, NULL, &now);
 		check(was, again, i, size);
 		object_close(again);
 	}
 	object_close(o);
-	src_put(root);
-	plan_free(&ed.plan);
+	plan_free(&g.plan);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
