@@ -7,25 +7,31 @@
 
 #include <cmocka.h>
 
-void hidden_build(struct hidden *h)
-{
-	struct buf *mgp = &h->part[BUILD_MGP];
+struct hidden hidden;
 
-	build_three(&h->built, h->part);
+int hidden_start(void **state)
+{
+	struct buf *mgp = &hidden.part[BUILD_MGP];
+
+	(void)state;
+	build_three(&hidden.built, hidden.part);
 	for (unsigned i = 0; i < 64; i++)
 		put8(mgp, 0);
 	memmove(mgp->p + 80, mgp->p + 16, 32);
 	memset(mgp->p + 16, 0, 64);
-	setb32(&h->part[BUILD_MLP], build_mlp_record(2) + 12, 80);
-	assert_int_equal(h->part[BUILD_MLP].len, MLP_SIZE);
-	assert_int_equal(h->part[BUILD_MMP].len, MMP_SIZE);
+	setb32(&hidden.part[BUILD_MLP], build_mlp_record(2) + 12, 80);
+	assert_int_equal(hidden.part[BUILD_MLP].len, MLP_SIZE);
+	assert_int_equal(hidden.part[BUILD_MMP].len, MMP_SIZE);
 	assert_int_equal(mgp->len, MGP_SIZE);
+	return 0;
 }
 
-void hidden_free(struct hidden *h)
+int hidden_end(void **state)
 {
+	(void)state;
 	for (unsigned k = 0; k < BUILD_PARTS; k++)
-		buf_free(&h->part[k]);
+		buf_free(&hidden.part[k]);
+	return 0;
 }
 
 void lay(struct buf *b, size_t at, const struct buf *what)
@@ -34,13 +40,13 @@ void lay(struct buf *b, size_t at, const struct buf *what)
 	memcpy(b->p + at, what->p, what->len);
 }
 
-struct buf hidden_in_noise(const struct hidden *h, size_t size)
+struct buf hidden_in_noise(size_t size)
 {
 	struct buf b = { 0 };
 
 	build_noise(&b, size, 7);
-	lay(&b, MLP_AT, &h->part[BUILD_MLP]);
-	lay(&b, MMP_AT, &h->part[BUILD_MMP]);
-	lay(&b, MGP_AT, &h->part[BUILD_MGP]);
+	lay(&b, MLP_AT, &hidden.part[BUILD_MLP]);
+	lay(&b, MMP_AT, &hidden.part[BUILD_MMP]);
+	lay(&b, MGP_AT, &hidden.part[BUILD_MGP]);
 	return b;
 }

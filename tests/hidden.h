@@ -12,8 +12,9 @@
 
 struct hidden { struct build_mlp built; struct buf part[BUILD_PARTS]; };
 
-void hidden_build(struct hidden *h);
-void hidden_free(struct hidden *h);
+extern struct hidden hidden;
+int hidden_start(void **state);                /* for cmocka: builds it and frees it */
+int hidden_end(void **state);
 
 /* Over what lies there. */
 void lay(struct buf *b, size_t at, const struct buf *what);
@@ -21,6 +22,6 @@ void lay(struct buf *b, size_t at, const struct buf *what);
 #define MLP_AT 100u
 #define MMP_AT 0x800u
 #define MGP_AT 0xa00u
-struct buf hidden_in_noise(const struct hidden *h, size_t size);
+struct buf hidden_in_noise(size_t size);
 
 #endif

@@ -10,25 +10,9 @@
 #include <cmocka.h>
 
 #include "bytes.h"
-#include "carve.h"
+#include "carving.h"
 #include "hidden.h"
 #include "plan.h"
-
-static struct hidden hidden;
-
-static int build(void **state)
-{
-	(void)state;
-	hidden_build(&hidden);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	hidden_free(&hidden);
-	return 0;
-}
 
 /* ---- searching ---- */
 
@@ -54,21 +38,6 @@ static struct carve_finding *search_buf(const struct buf *b)
 	return f;
 }
 
-#define NO CARVE_NONE
-struct place { uint64_t mlp, mmp, mgp; };
-
-/* Frees the finding. */
-static void found(struct carve_finding *f, const struct place *v, uint32_t n)
-{
-	assert_int_equal(f->n, n);
-	for (uint32_t i = 0; i < n; i++) {
-		assert_int_equal(f->v[i].mlp.at, v[i].mlp);
-		assert_int_equal(f->v[i].mmp.at, v[i].mmp);
-		assert_int_equal(f->v[i].mgp.at, v[i].mgp);
-	}
-	finding_put(&f->f);
-}
-
 /* Frees b. */
 static void finds(struct buf *b, uint64_t mlp, uint64_t mmp, uint64_t mgp)
 {
@@ -84,7 +53,7 @@ static void finds_none(struct buf *b)
 
 static void test_one(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 	struct carve_finding *f = search_buf(&b);
 
 	(void)state;
@@ -122,18 +91,18 @@ static void test_ends(void **state)
 
 static void test_not_aligned(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 
 	(void)state;
 	build_noise(&b, 0, 1);
 	memset(b.p, 0xaa, 2000);
 	lay(&b, MLP_AT + 2, &hidden.part[BUILD_MLP]);
 	finds_none(&b);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	memset(b.p + MMP_AT, 0xaa, MMP_SIZE);
 	lay(&b, MMP_AT + 8, &hidden.part[BUILD_MMP]);
 	finds(&b, MLP_AT, NO, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	memset(b.p + MGP_AT, 0xaa, MGP_SIZE);
 	lay(&b, MGP_AT + 4, &hidden.part[BUILD_MGP]);
 	finds(&b, MLP_AT, MMP_AT, NO);
@@ -156,7 +125,7 @@ static void test_first_rule(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
-		struct buf b = hidden_in_noise(&hidden, 4000);
+		struct buf b = hidden_in_noise(4000);
 
 		setb32(&b, MLP_AT + cases[k].at, cases[k].value);
 		if (cases[k].still)
@@ -171,7 +140,7 @@ static void test_data_base(void **state)
 {
 	(void)state;
 	for (unsigned more = 0; more <= 256; more += 64) {
-		struct buf b = hidden_in_noise(&hidden, 4000);
+		struct buf b = hidden_in_noise(4000);
 
 		memmove(b.p + MLP_AT + 0x70 + more, hidden.part[BUILD_MLP].p + 0x70, MLP_SIZE - 0x70);
 		setb32(&b, MLP_AT + 0x14, 0x70 + more);
@@ -188,24 +157,24 @@ static void test_second_rule(void **state)
 
 	(void)state;
 	/* A position 0.04 beside its box, and 0.06. The box of mesh 0 reaches to 3. */
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MMP_AT + 16 * 3, f32_bits(3.04f));
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MMP_AT + 16 * 3, f32_bits(3.06f));
 	finds(&b, MLP_AT, NO, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MMP_AT + 4, 0x7fc00000);    /* a NaN */
 	finds(&b, MLP_AT, NO, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb16(&b, MMP_AT + 64 + 2, 4);        /* of 4 vertices */
 	finds(&b, MLP_AT, NO, MGP_AT);
 	/* In the third mesh. */
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb16(&b, MMP_AT + 160, 3);
 	finds(&b, MLP_AT, NO, MGP_AT);
 	/* A normal may be anything, and what lies between the slices too. */
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MMP_AT + 12, 0);
 	setb32(&b, MMP_AT + 92, 0xffffffff);
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
@@ -214,23 +183,23 @@ static void test_second_rule(void **state)
 /* What the tables say against each other makes a mesh one that cannot be tested; the others are. */
 static void test_broken(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 	size_t at = MLP_AT + build_mlp_stream(&hidden.built, 0, 0);
 
 	(void)state;
 	setb32(&b, at + 8, 12);                /* its stride */
 	setb32(&b, MMP_AT, 0x7fc00000);
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MLP_AT + build_mlp_submesh(&hidden.built, 0, 1) + 0x24, 3);        /* a submesh's indices */
 	setb32(&b, MMP_AT, 0x7fc00000);
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MLP_AT + build_mlp_metadata(&hidden.built, 0) + 0x60, 0x7fc00000); /* its box */
 	setb32(&b, MMP_AT, 0x7fc00000);
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
 	/* All three. */
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	for (unsigned i = 0; i < 3; i++)
 		setb32(&b, MLP_AT + build_mlp_stream(&hidden.built, i, 0) + 8, 12);
 	finds(&b, MLP_AT, NO, MGP_AT);
@@ -238,13 +207,13 @@ static void test_broken(void **state)
 
 static void test_skinned(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		setb32(&b, MLP_AT + build_mlp_metadata(&hidden.built, i) + 0x9c, 0xc0);
 	finds(&b, MLP_AT, NO, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MLP_AT + build_mlp_metadata(&hidden.built, 0) + 0x9c, 0xc0);
 	setb32(&b, MMP_AT, 0x7fc00000);
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
@@ -252,31 +221,31 @@ static void test_skinned(void **state)
 
 static void test_third_rule(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 
 	(void)state;
 	memset(b.p + 0xb00 + 16, 0, 64);       /* zeros at another place's gaps */
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	memset(b.p + 0xb00 + 16, 0, 64);
 	memset(b.p + 0xb00 + 104, 0, 8);
 	finds(&b, MLP_AT, MMP_AT, NO);
 	for (unsigned k = 0; k < 4; k++) {
-		b = hidden_in_noise(&hidden, 4000);
+		b = hidden_in_noise(4000);
 		b.p[MGP_AT + (unsigned[]){ 16, 79, 104, 111 }[k]] = 1;
 		finds(&b, MLP_AT, MMP_AT, NO);
 	}
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	b.p[MGP_AT + 103] = 0;                 /* a row may be zero too */
 	b.p[MGP_AT + 15] = 0;
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
 	/* Without a gap it may lie anywhere. */
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MLP_AT + build_mlp_record(2) + 12, 16);
 	setb32(&b, MLP_AT + build_mlp_record(2) + 24, 32);
 	finds(&b, MLP_AT, MMP_AT, NO);
 	/* No mesh has any. */
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	setb32(&b, MLP_AT + build_mlp_record(0) + 24, 0);
 	setb32(&b, MLP_AT + build_mlp_record(2) + 24, 0);
 	finds(&b, MLP_AT, MMP_AT, NO);
@@ -291,7 +260,7 @@ static void test_gaps(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(second); k++) {
-		struct buf b = hidden_in_noise(&hidden, 4000);
+		struct buf b = hidden_in_noise(4000);
 		uint32_t end = second[k].at + second[k].size, size = (end + 15) / 16 * 16;
 
 		setb32(&b, MLP_AT + build_mlp_record(2) + 12, second[k].at);
@@ -325,7 +294,7 @@ static void test_zeros(void **state)
 /* Vertices with coordinates that the bits know nothing of, or that do not begin at multiples of 16. */
 static void test_any_vertices(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
@@ -333,7 +302,7 @@ static void test_any_vertices(void **state)
 		setb32(&b, MMP_AT + (unsigned[]){ 0, 96, 166 }[i], f32_bits(2e8f));
 	}
 	finds(&b, MLP_AT, MMP_AT, MGP_AT);
-	b = hidden_in_noise(&hidden, 4000);
+	b = hidden_in_noise(4000);
 	for (unsigned i = 0; i < 3; i++)
 		setb32(&b, MLP_AT + build_mlp_record(i) + 8, (uint32_t[]){ 8, 104, 168 }[i]);
 	memset(b.p + MMP_AT, 0xaa, 8);
@@ -377,7 +346,7 @@ static void test_copies(void **state)
 /* A header in what is a table already is part of that. */
 static void test_inside(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 6000);
+	struct buf b = hidden_in_noise(6000);
 
 	(void)state;
 	setb32(&b, MLP_AT + 0x1c, 0xfafa0003); /* as the id of the first mesh */
@@ -589,5 +558,5 @@ int main(void)
 		cmocka_unit_test(test_bits), cmocka_unit_test(test_streams), cmocka_unit_test(test_may_begin),
 	};
 
-	return cmocka_run_group_tests(tests, build, drop);
+	return cmocka_run_group_tests(tests, hidden_start, hidden_end);
 }

@@ -12,43 +12,12 @@
 
 #include "build_mhp.h"
 #include "bytes.h"
-#include "carve.h"
+#include "carving.h"
 #include "edited.h"
 #include "hidden.h"
 #include "opened.h"
 
 extern const struct format fmt_carved;
-
-static struct hidden hidden;
-
-static int build(void **state)
-{
-	(void)state;
-	hidden_build(&hidden);
-	return 0;
-}
-
-static int drop(void **state)
-{
-	(void)state;
-	hidden_free(&hidden);
-	return 0;
-}
-
-#define NO CARVE_NONE
-struct place { uint64_t mlp, mmp, mgp; };
-
-/* Frees the finding. */
-static void found(struct carve_finding *f, const struct place *v, uint32_t n)
-{
-	assert_int_equal(f->n, n);
-	for (uint32_t i = 0; i < n; i++) {
-		assert_int_equal(f->v[i].mlp.at, v[i].mlp);
-		assert_int_equal(f->v[i].mmp.at, v[i].mmp);
-		assert_int_equal(f->v[i].mgp.at, v[i].mgp);
-	}
-	finding_put(&f->f);
-}
 
 /* ---- as a format ---- */
 
@@ -64,7 +33,7 @@ static struct entries listed(struct object *o)
 
 static void test_entries(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 	struct opened a = open_buf(&fmt_carved, &b);
 	struct entries v = listed(a.o);
 
@@ -86,7 +55,7 @@ static void test_entries(void **state)
 /* Without an MMP; and none at all. */
 static void test_missing(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 	struct opened a;
 	struct build_doc d;
 	struct entries v;
@@ -115,7 +84,7 @@ static void test_shared(void **state)
 {
 	static const uint16_t three[] = { 29, 28, 27, 1, 2, 3 };
 	struct build_mlp m = { 0 };
-	struct buf p[BUILD_PARTS], b = hidden_in_noise(&hidden, 12000);
+	struct buf p[BUILD_PARTS], b = hidden_in_noise(12000);
 	struct opened a;
 	struct entries v;
 
@@ -138,7 +107,7 @@ static void test_shared(void **state)
 
 static void test_sizes_stay(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000);
+	struct buf b = hidden_in_noise(4000);
 	struct edited k;
 	struct entries v;
 	struct err e = { 0 };
@@ -182,7 +151,7 @@ static void opens_with(struct source *src, struct finding *finding, const struct
 static void test_finding(void **state)
 {
 	const struct place place = { MLP_AT, MMP_AT, MGP_AT };
-	struct buf b = hidden_in_noise(&hidden, 6000);
+	struct buf b = hidden_in_noise(6000);
 	struct source *src = src_memory(b.p, b.len);
 	uint8_t room[PROBE_MOST];
 	struct probe p = probe_for(src, SEARCH_NAMED, false, room);
@@ -222,7 +191,7 @@ static void test_finding(void **state)
 /* Only asked when somebody says so, and about what looks like nothing. */
 static void test_who_is_asked(void **state)
 {
-	struct buf b = hidden_in_noise(&hidden, 4000), pak = { 0 };
+	struct buf b = hidden_in_noise(4000), pak = { 0 };
 	struct source *src = src_memory(b.p, b.len);
 	uint8_t room[PROBE_MOST];
 	struct probe p = probe_for(src, SEARCH_NOT, false, room);
@@ -383,5 +352,5 @@ int main(void)
 		cmocka_unit_test(test_any_bytes),
 	};
 
-	return cmocka_run_group_tests(tests, build, drop);
+	return cmocka_run_group_tests(tests, hidden_start, hidden_end);
 }

@@ -285,7 +285,6 @@ static void kinds_are_remembered(void **state)
 
 static void searches_wait(void **state)
 {
-	struct hidden hidden = { 0 };
 	struct buf b;
 	struct finding *finding;
 	struct kinds k;
@@ -295,8 +294,8 @@ static void searches_wait(void **state)
 	struct in_dir in = { .hosts = &h, .fd = open(root, O_PATH | O_DIRECTORY) };
 
 	(void)state;
-	hidden_build(&hidden);
-	b = hidden_in_noise(&hidden, 6000);
+	hidden_start(NULL);
+	b = hidden_in_noise(6000);
 	assert_int_equal(hosts_open(&h, root, NULL), 0);
 	in.dir = h.root;
 	kinds_init(&k);
@@ -332,7 +331,7 @@ static void searches_wait(void **state)
 	hosts_close(&h);
 	close(in.fd);
 	buf_free(&b);
-	hidden_free(&hidden);
+	hidden_end(NULL);
 }
 
 /* ---- files that are asked for ---- */
