@@ -10,24 +10,11 @@
 #include <cmocka.h>
 
 #include "folder.h"
-#include "quad.h"
-#include "shown.h"
+#include "shown_quad.h"
 
 #define ON_TOP "header.yaml meshes/ model.glb preview.png raw/"
 #define IN_RAW_OF_THREE "whole.qda whole.qdb whole.qdc header.bin table.bin part-0/ part-1/"
 #define IN_RAW "whole.qda whole.qdb whole.qdc whole.qdd header.bin table.bin part-0/ part-1/"
-
-/* The files of a model under a base name. */
-static void write_quad(const struct quad_files *q, const char *base)
-{
-	char name[64];
-
-	for (unsigned k = 0; k < 4; k++) {
-		snprintf(name, sizeof name, "%s.%s", base, quad_ext[k]);
-		if (q->f[k].len)
-			shown_write(name, &q->f[k]);
-	}
-}
 
 /* All that is shown of a model of two parts and four files. */
 static void assert_model(struct tree *t, const char *at, const struct quad_files *q)
@@ -37,10 +24,7 @@ static void assert_model(struct tree *t, const char *at, const struct quad_files
 	assert_string_equal(shown_list(t, at), ON_TOP);
 	snprintf(path, sizeof path, "%s/raw", at);
 	assert_string_equal(shown_list(t, path), IN_RAW);
-	for (unsigned k = 0; k < 4; k++) {
-		snprintf(path, sizeof path, "%s/raw/whole.%s", at, quad_ext[k]);
-		assert_true(shown_is(t, path, q->f[k].p, q->f[k].len));
-	}
+	assert_true(wholes_are(t, q, at));
 	snprintf(path, sizeof path, "%s/raw/part-1", at);
 	assert_string_equal(shown_list(t, path), "a.bin b.bin c.bin");
 	snprintf(path, sizeof path, "%s/raw/part-1/a.bin", at);

@@ -19,48 +19,10 @@
 #include "crashio.h"
 #include "draft.h"
 #include "fileset.h"
-#include "quad.h"
-#include "shown.h"
+#include "shown_quad.h"
 #include "unit.h"
 
 #define ENOUGH 96u
-
-/* The files of a model under a base name, below the folder. */
-static void write_quad(const struct quad_files *q, const char *base)
-{
-	char name[ENOUGH];
-
-	for (unsigned k = 0; k < 4; k++) {
-		snprintf(name, sizeof name, "%s.%s", base, quad_ext[k]);
-		if (q->f[k].len)
-			shown_write(name, &q->f[k]);
-	}
-}
-
-static bool files_are(const struct quad_files *q, const char *base)
-{
-	char name[ENOUGH];
-	bool are = true;
-
-	for (unsigned k = 0; k < 4; k++) {
-		snprintf(name, sizeof name, "%s.%s", base, quad_ext[k]);
-		are &= !q->f[k].len || shown_file_is(name, &q->f[k]);
-	}
-	return are;
-}
-
-/* What the tree shows in raw/ of the model is those bytes. */
-static bool wholes_are(struct tree *t, const struct quad_files *q, const char *dir)
-{
-	char name[ENOUGH];
-	bool are = true;
-
-	for (unsigned k = 0; k < 4; k++) {
-		snprintf(name, sizeof name, "%s%sraw/whole.%s", dir, *dir ? "/" : "", quad_ext[k]);
-		are &= !q->f[k].len || shown_is(t, name, q->f[k].p, q->f[k].len);
-	}
-	return are;
-}
 
 /* Writes a value into header.yaml. */
 static int save_key(struct tree *t, const char *dir, const char *key, uint32_t value, struct err *why)
