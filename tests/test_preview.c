@@ -48,6 +48,13 @@ static void square_at(struct square *s, float right)
 				  .parts = &s->part, .nparts = 1 };
 }
 
+static void square_with(struct square *s, struct geo_stream *stream)
+{
+	square_at(s, 0);
+	s->m.streams = stream;
+	s->m.nstreams = 1;
+}
+
 static const struct geo_material red = { .name = "red", .colour = { 1, 0, 0, 1 }, .image = -1 };
 static const struct geo_material white = { .name = "white", .colour = { 1, 1, 1, 1 }, .image = -1 };
 
@@ -157,9 +164,7 @@ static void test_normals(void **state)
 	struct square s;
 
 	(void)state;
-	square_at(&s, 0);
-	s.m.streams = &stream;
-	s.m.nstreams = 1;
+	square_with(&s, &stream);
 	show(&s.m, &red);
 	assert_pixel(128, 128, 114, 0, 0, 255);                /* 255 * 0.4472 = 114.04 */
 }
@@ -268,9 +273,7 @@ static void test_picture(void **state)
 	struct square s;
 
 	(void)state;
-	square_at(&s, 0);
-	s.m.streams = &stream;
-	s.m.nstreams = 1;
+	square_with(&s, &stream);
 	m.image = 7;
 	for (unsigned bare = 0; bare < 2; bare++) {
 		struct preview *p = begin();
@@ -303,9 +306,7 @@ static void test_clear(void **state)
 	struct square s;
 
 	(void)state;
-	square_at(&s, 0);
-	s.m.streams = &stream;
-	s.m.nstreams = 1;
+	square_with(&s, &stream);
 	show(&s.m, &red);
 	assert_int_equal(shown[128 * PREVIEW_SIDE + 128][3], 128);
 	/* 0.914 * 128 / 255 * 128 / 255 is 59 of 255, and 59 of 128 is 117.5. */
