@@ -505,75 +505,80 @@ static void sample_straight(double *v)
 		v[f] = f < 10 ? 16 * f : 160;
 }
 
+/* That curve, wanted as it is but for what a test changes. */
+struct fitting { struct geo_curve c, out; struct arena a; double was[FRAMES], now[FRAMES]; bool changed; };
+
+static void want_straight(struct fitting *f)
+{
+	*f = (struct fitting){ .c = KEYS(straight) };
+	sample_straight(f->was);
+	sample_straight(f->now);
+}
+
+static void fit(struct fitting *f)
+{
+	assert_int_equal(geo_curve_fit(&f->c, f->was, f->now, FRAMES, &units, &f->out, &f->changed, &f->a, NULL), 0);
+}
+
 static void test_fit_nothing(void **state)
 {
-	struct geo_curve c = KEYS(straight), out;
-	struct arena a = { 0 };
-	double was[FRAMES], now[FRAMES];
-	bool changed;
+	struct fitting f;
 
 	(void)state;
-	sample_straight(was);
-	sample_straight(now);
-	now[5] += 1;                           /* as far as a step */
-	assert_int_equal(geo_curve_fit(&c, was, now, FRAMES, &units, &out, &changed, &a, NULL), 0);
-	assert_false(changed);
-	assert_ptr_equal(out.key, straight);
-	arena_free(&a);
+	want_straight(&f);
+	f.now[5] += 1;                         /* as far as a step */
+	fit(&f);
+	assert_false(f.changed);
+	assert_ptr_equal(f.out.key, straight);
+	arena_free(&f.a);
 }
 
 /* The second stretch goes down evenly: the slopes of both ends towards each other are set, the rest stays. */
 static void test_fit_stretch(void **state)
 {
-	struct geo_curve c = KEYS(straight), out;
-	struct arena a = { 0 };
-	double was[FRAMES], now[FRAMES];
-	bool changed;
+	struct fitting f;
 
 	(void)state;
-	sample_straight(was);
-	sample_straight(now);
-	for (unsigned f = 10; f < FRAMES; f++)
-		now[f] = 160 - 8.0 * (f - 10);
-	assert_int_equal(geo_curve_fit(&c, was, now, FRAMES, &units, &out, &changed, &a, NULL), 0);
-	assert_true(changed);
-	assert_int_equal(out.n, 3);
-	assert_memory_equal(&out.key[0], &straight[0], sizeof *straight);
-	all_near((const double[]){ out.key[1].frame, out.key[1].value, out.key[1].in, out.key[1].out },
+	want_straight(&f);
+	for (unsigned i = 10; i < FRAMES; i++)
+		f.now[i] = 160 - 8.0 * (i - 10);
+	fit(&f);
+	assert_true(f.changed);
+	assert_int_equal(f.out.n, 3);
+	assert_memory_equal(&f.out.key[0], &straight[0], sizeof *straight);
+	all_near((const double[]){ f.out.key[1].frame, f.out.key[1].value, f.out.key[1].in, f.out.key[1].out },
 		 (const double[]){ 10, 160, 16, -8 }, 4);
-	all_near((const double[]){ out.key[2].frame, out.key[2].value, out.key[2].in, out.key[2].out },
+	all_near((const double[]){ f.out.key[2].frame, f.out.key[2].value, f.out.key[2].in, f.out.key[2].out },
 		 (const double[]){ 30, 0, -8, 0 }, 4);
-	arena_free(&a);
+	arena_free(&f.a);
 }
 
 /* Whatever is wanted is come close to, and keys on the other side of a key that stays are kept. */
 static void test_fit_anything(void **state)
 {
-	struct geo_curve c = KEYS(straight), out;
-	struct arena a = { 0 };
-	double was[FRAMES], now[FRAMES];
+	struct fitting f;
 	struct geo_point p;
-	bool changed;
 
 	(void)state;
-	sample_straight(was);
-	sample_straight(now);
-	for (unsigned f = 11; f < 20; f++)
-		now[f] = (f * 7919) % 401;
-	assert_int_equal(geo_curve_fit(&c, was, now, FRAMES, &units, &out, &changed, &a, NULL), 0);
-	assert_memory_equal(&out.key[0], &straight[0], sizeof *straight);
-	near(out.key[1].in, 16);
-	assert_true(out.n <= 3 + 19);
-	for (unsigned f = 0; f < FRAMES; f++) {
-		geo_curve_at(&out, f, false, false, &p);
-		assert_true(fabs(p.value - now[f]) <= 1);
+	want_straight(&f);
+	for (unsigned i = 11; i < 20; i++)
+		f.now[i] = (i * 7919) % 401;
+	fit(&f);
+	assert_memory_equal(&f.out.key[0], &straight[0], sizeof *straight);
+	near(f.out.key[1].in, 16);
+	assert_true(f.out.n <= 3 + 19);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		geo_curve_at(&f.out, i, false, false, &p);
+		assert_true(fabs(p.value - f.now[i]) <= 1);
 	}
-	for (uint32_t i = 1; i < out.n; i++)
-		assert_true(out.key[i].frame > out.key[i - 1].frame);
+	for (uint32_t i = 1; i < f.out.n; i++)
+		assert_true(f.out.key[i].frame > f.out.key[i - 1].frame);
 	/* fitted once more nothing is left to do */
-	assert_int_equal(geo_curve_fit(&out, now, now, FRAMES, &units, &c, &changed, &a, NULL), 0);
-	assert_false(changed);
-	arena_free(&a);
+	f.c = f.out;
+	memcpy(f.was, f.now, sizeof f.was);
+	fit(&f);
+	assert_false(f.changed);
+	arena_free(&f.a);
 }
 
 /* Without keys so far; one key when it does not move; none when it stays. What is too large is told. */
