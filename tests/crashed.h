@@ -1,5 +1,5 @@
-/* What tests that crash share: their directories, edits that touch a file in every way, and its bytes; files that change
- * together. */
+/* What tests that crash share: their directories, edits that touch a file in every way, and its bytes; files that
+ * change together. */
 #ifndef CRASHED_H
 #define CRASHED_H
 

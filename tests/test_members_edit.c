@@ -24,6 +24,24 @@
 
 #define ENOUGH 96u
 
+/* A model before and after an edit, and what a container of it is then; of stamps 7 and 9. */
+struct both { struct quad_files was, now; struct buf held, after; };
+
+static void build_both(struct both *b, uint32_t parts_was, uint32_t parts_now)
+{
+	*b = (struct both){ .held = { 0 } };
+	quad_build(&b->was, parts_was, 7, QUAD_ALL);
+	quad_build(&b->now, parts_now, 9, QUAD_ALL);
+}
+
+static void free_both(struct both *b)
+{
+	quad_free(&b->was);
+	quad_free(&b->now);
+	buf_free(&b->held);
+	buf_free(&b->after);
+}
+
 /* Writes a value into header.yaml. */
 static int save_key(struct tree *t, const char *dir, const char *key, uint32_t value, struct err *why)
 {
@@ -82,18 +100,17 @@ static void folder_undo(void)
 
 static void all_files_at_once(void **state)
 {
-	struct quad_files was, now;
+	struct both b;
 	struct tree *t;
 
 	(void)state;
-	quad_build(&was, 2, 7, QUAD_ALL);
-	quad_build(&now, 2, 9, QUAD_ALL);
-	write_quad(&was, "m");
+	build_both(&b, 2, 2);
+	write_quad(&b.was, "m");
 	t = shown_open("", true);
-	assert_true(wholes_are(t, &was, "m.qda"));
+	assert_true(wholes_are(t, &b.was, "m.qda"));
 	assert_int_equal(save_key(t, "m.qda", "stamp", 9, NULL), 0);
-	assert_true(files_are(&now, "m"));
-	assert_true(wholes_are(t, &now, "m.qda"));
+	assert_true(files_are(&b.now, "m"));
+	assert_true(wholes_are(t, &b.now, "m.qda"));
 	assert_true(shown_says(t, "m.qda/header.yaml", "stamp: 9"));
 	assert_int_equal(folder_log().commits, 1);
 	assert_int_equal(folder_log().files, 4);
@@ -102,9 +119,8 @@ static void all_files_at_once(void **state)
 	assert_int_equal(folder_log().commits, 1);
 	tree_close(t);
 	folder_undo();
-	assert_true(files_are(&was, "m"));
-	quad_free(&was);
-	quad_free(&now);
+	assert_true(files_are(&b.was, "m"));
+	free_both(&b);
 }
 
 static void one_of_them(void **state)
@@ -240,30 +256,28 @@ static int commit_files(const struct quad_files *now, unsigned step)
  * as they are. */
 static void amid_a_commit(void **state)
 {
-	struct quad_files was, now;
+	struct both b;
 	unsigned step = 1;
 	struct tree *t;
 
 	(void)state;
-	quad_build(&was, 300, 7, QUAD_ALL);
-	quad_build(&now, 200, 9, QUAD_ALL);
+	build_both(&b, 300, 200);
 	do {
 		unlink(shown_at(".modelfs-journal"));
-		write_quad(&was, "m");
-	} while (commit_files(&now, step++) != -EIO || shown_file_is("m.qda", &was.f[0]) ||
-	       shown_file_is("m.qda", &now.f[0]));
-	assert_true(shown_file_is("m.qdc", &was.f[2]));
+		write_quad(&b.was, "m");
+	} while (commit_files(&b.now, step++) != -EIO || shown_file_is("m.qda", &b.was.f[0]) ||
+	       shown_file_is("m.qda", &b.now.f[0]));
+	assert_true(shown_file_is("m.qdc", &b.was.f[2]));
 	t = shown_open("", false);
 	assert_non_null(strstr(shown_list(t, "m.qda/raw"), "part-198/ part-199/"));
-	assert_true(wholes_are(t, &now, "m.qda"));
+	assert_true(wholes_are(t, &b.now, "m.qda"));
 	tree_close(t);
-	assert_true(shown_file_is("m.qdc", &was.f[2]));
+	assert_true(shown_file_is("m.qdc", &b.was.f[2]));
 	t = shown_open("", true);              /* finishes it */
-	assert_true(wholes_are(t, &now, "m.qda"));
+	assert_true(wholes_are(t, &b.now, "m.qda"));
 	tree_close(t);
-	assert_true(files_are(&now, "m"));
-	quad_free(&was);
-	quad_free(&now);
+	assert_true(files_are(&b.now, "m"));
+	free_both(&b);
 }
 
 /* ---- a lone file ---- */
@@ -271,24 +285,23 @@ static void amid_a_commit(void **state)
 static void beside_a_lone_file(void **state)
 {
 	struct archive_options opt = { .write = true };
-	struct quad_files was, now;
+	struct both b;
 	struct counted n = { 0 };
 	struct archive *a;
 	struct tree *t;
 	unsigned done;
 
 	(void)state;
-	quad_build(&was, 2, 7, QUAD_ALL);
-	quad_build(&now, 2, 9, QUAD_ALL);
-	write_quad(&was, "m");
+	build_both(&b, 2, 2);
+	write_quad(&b.was, "m");
 	t = shown_open("m.qda", true);
 	assert_int_equal(save_key(t, "", "stamp", 9, NULL), 0);
-	assert_true(files_are(&now, "m"));
-	assert_true(wholes_are(t, &now, ""));
+	assert_true(files_are(&b.now, "m"));
+	assert_true(wholes_are(t, &b.now, ""));
 	assert_int_equal(shown_save(t, "raw/part-0/c.bin", "CCCCCCCC", 8, NULL), 0);
-	memcpy(now.f[2].p + 4, "CCCCCCCC", 8);
-	assert_true(files_are(&now, "m"));
-	assert_true(wholes_are(t, &now, ""));
+	memcpy(b.now.f[2].p + 4, "CCCCCCCC", 8);
+	assert_true(files_are(&b.now, "m"));
+	assert_true(wholes_are(t, &b.now, ""));
 	tree_close(t);
 	assert_int_equal(archive_log(shown_at("m.qda"), count, &n, NULL), 0);
 	assert_int_equal(n.commits, 2);
@@ -296,53 +309,47 @@ static void beside_a_lone_file(void **state)
 	assert_int_equal(archive_undo(a, 2, &done, NULL), 0);
 	assert_int_equal(done, 2);
 	archive_close(a);
-	assert_true(files_are(&was, "m"));
-	quad_free(&was);
-	quad_free(&now);
+	assert_true(files_are(&b.was, "m"));
+	free_both(&b);
 }
 
 /* ---- containers ---- */
 
 static void in_box(void **state)
 {
-	struct quad_files was, now;
-	struct buf box = { 0 }, after = { 0 };
+	struct both b;
 	struct err why = { 0 };
 	struct tree *t;
 
 	(void)state;
-	quad_build(&was, 2, 7, QUAD_ALL);
-	quad_build(&now, 2, 9, QUAD_ALL);
+	build_both(&b, 2, 2);
 	struct quad_entry v[] = {
-		{ "x/m.qda", &was.f[0] }, { "x/m.qdb", &was.f[1] }, { "x/m.qdc", &was.f[2] }, { "x/m.qdd", &was.f[3] },
-		{ "end", &was.f[3] },
+		{ "x/m.qda", &b.was.f[0] }, { "x/m.qdb", &b.was.f[1] }, { "x/m.qdc", &b.was.f[2] },
+		{ "x/m.qdd", &b.was.f[3] }, { "end", &b.was.f[3] },
 	};
-	box_build(&box, v, 5, 8);
-	shown_write("a.box", &box);
+	box_build(&b.held, v, 5, 8);
+	shown_write("a.box", &b.held);
 	t = shown_open("a.box", true);
-	assert_true(wholes_are(t, &was, "x/m.qda"));
+	assert_true(wholes_are(t, &b.was, "x/m.qda"));
 	assert_int_equal(save_key(t, "x/m.qda", "stamp", 9, NULL), 0);
-	assert_true(wholes_are(t, &now, "x/m.qda"));
+	assert_true(wholes_are(t, &b.now, "x/m.qda"));
 	for (unsigned k = 0; k < 4; k++)
-		v[k].bytes = &now.f[k];
-	box_build(&after, v, 5, 8);
-	assert_true(shown_file_is("a.box", &after));
+		v[k].bytes = &b.now.f[k];
+	box_build(&b.after, v, 5, 8);
+	assert_true(shown_file_is("a.box", &b.after));
 
 	/* Into the slack behind it, and no further. */
 	assert_int_equal(save_key(t, "x/m.qda", "b_size", 44, NULL), 0);
-	put32(&now.f[1], 0);
-	put32(&now.f[1], 0);
-	assert_true(wholes_are(t, &now, "x/m.qda"));
+	put32(&b.now.f[1], 0);
+	put32(&b.now.f[1], 0);
+	assert_true(wholes_are(t, &b.now, "x/m.qda"));
 	assert_int_equal(save_key(t, "x/m.qda", "b_size", 45, &why), -ENOSPC);
 	assert_string_equal(why.text, "1 bytes are missing");
-	assert_int_equal(shown_save(t, "x/m.qda/raw/whole.qdb", now.f[1].p, 40, NULL), 0);
-	now.f[1].len = 40;
-	assert_true(wholes_are(t, &now, "x/m.qda"));
+	assert_int_equal(shown_save(t, "x/m.qda/raw/whole.qdb", b.now.f[1].p, 40, NULL), 0);
+	b.now.f[1].len = 40;
+	assert_true(wholes_are(t, &b.now, "x/m.qda"));
 	tree_close(t);
-	buf_free(&box);
-	buf_free(&after);
-	quad_free(&was);
-	quad_free(&now);
+	free_both(&b);
 }
 
 /* A model that becomes one, or none, hides and shows its members. */
@@ -374,31 +381,26 @@ static void plain_entries(void **state)
 
 static void in_bag(void **state)
 {
-	struct quad_files was, now;
-	struct buf bag = { 0 }, after = { 0 };
+	struct both b;
 	struct err why = { 0 };
 	struct tree *t;
 
 	(void)state;
-	quad_build(&was, 2, 7, QUAD_ALL);
-	quad_build(&now, 2, 9, QUAD_ALL);
-	bag_build(&bag, &was);
-	bag_build(&after, &now);
-	shown_write("a.bag", &bag);
+	build_both(&b, 2, 2);
+	bag_build(&b.held, &b.was);
+	bag_build(&b.after, &b.now);
+	shown_write("a.bag", &b.held);
 	t = shown_open_growing("a.bag");
-	assert_true(wholes_are(t, &was, "00000028.qda"));
+	assert_true(wholes_are(t, &b.was, "00000028.qda"));
 	assert_int_equal(save_key(t, "00000028.qda", "stamp", 9, NULL), 0);
-	assert_true(shown_file_is("a.bag", &after));
-	assert_true(wholes_are(t, &now, "00000028.qda"));
+	assert_true(shown_file_is("a.bag", &b.after));
+	assert_true(wholes_are(t, &b.now, "00000028.qda"));
 	assert_int_equal(save_key(t, "00000028.qda", "b_size", 40, &why), -ENOSPC);
 	assert_non_null(strstr(why.text, "4 bytes are missing"));
-	assert_int_equal(shown_save(t, "00000028.qda/raw/whole.qdc", now.f[2].p, 8, &why), -EINVAL);
-	assert_true(shown_file_is("a.bag", &after));
+	assert_int_equal(shown_save(t, "00000028.qda/raw/whole.qdc", b.now.f[2].p, 8, &why), -EINVAL);
+	assert_true(shown_file_is("a.bag", &b.after));
 	tree_close(t);
-	buf_free(&bag);
-	buf_free(&after);
-	quad_free(&was);
-	quad_free(&now);
+	free_both(&b);
 }
 
 /* A box that is packed as a whole. */
@@ -406,39 +408,35 @@ static void in_packed_box(void **state)
 {
 	const struct build_arc how = { .version = 7, .gap = 64 };
 	struct build_file_in_arc v = { .path = "x\\a", .type = 0x1000, .level = 6 };
-	struct quad_files was, now;
-	struct buf arc = { 0 }, box = { 0 }, after = { 0 };
+	struct both b;
+	struct buf arc = { 0 };
 	struct tree *t;
 
 	(void)state;
-	quad_build(&was, 40, 7, QUAD_ALL);
-	quad_build(&now, 40, 9, QUAD_ALL);
+	build_both(&b, 40, 40);
 	for (unsigned i = 0; i < 2; i++) {
-		const struct quad_files *q = i ? &now : &was;
+		const struct quad_files *q = i ? &b.now : &b.was;
 		const struct quad_entry e[] = {
 			{ "m.qda", &q->f[0] }, { "m.qdb", &q->f[1] }, { "m.qdc", &q->f[2] }, { "m.qdd", &q->f[3] },
 		};
 
-		box_build(i ? &after : &box, e, 4, 0);
+		box_build(i ? &b.after : &b.held, e, 4, 0);
 	}
-	v.p = box.p;
-	v.n = box.len;
+	v.p = b.held.p;
+	v.n = b.held.len;
 	build_arc(&arc, &how, &v, 1);
 	shown_write("a.arc", &arc);
 	t = shown_open("a.arc", true);
 	assert_string_equal(shown_list(t, "x/a.00001000"), "m.qda/");
-	assert_true(wholes_are(t, &was, "x/a.00001000/m.qda"));
+	assert_true(wholes_are(t, &b.was, "x/a.00001000/m.qda"));
 	assert_int_equal(save_key(t, "x/a.00001000/m.qda", "stamp", 9, NULL), 0);
-	assert_true(wholes_are(t, &now, "x/a.00001000/m.qda"));
+	assert_true(wholes_are(t, &b.now, "x/a.00001000/m.qda"));
 	tree_close(t);
 	t = shown_open("", false);
-	assert_true(wholes_are(t, &now, "a.arc/x/a.00001000/m.qda"));
+	assert_true(wholes_are(t, &b.now, "a.arc/x/a.00001000/m.qda"));
 	tree_close(t);
 	buf_free(&arc);
-	buf_free(&box);
-	buf_free(&after);
-	quad_free(&was);
-	quad_free(&now);
+	free_both(&b);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, shown_make, shown_remove)
