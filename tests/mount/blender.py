@@ -45,15 +45,6 @@ json.dump(result, open(sys.argv[-1] + '.out', 'w'))
 '''
 
 
-def blender(t, job):
-    where, script = t.file('job.json', json.dumps(job).encode()), t.file('trip.py', SCRIPT.encode())
-    code, text = lib.other('blender', '-b', '--factory-startup', '-noaudio', '--python', script, '--', where,
-                           env={**os.environ, 'HOME': t.dir('home')}, limit=lib.LIMIT * 4)
-    if not os.path.exists(where + '.out'):
-        raise RuntimeError(f'blender: {code}: {text[-600:]}')
-    return json.load(open(where + '.out'))
-
-
 def sources(t):
     out = [t.file('DATA.BIN', read(t.demo))]
     names = sorted(n for n in os.listdir(SAMPLES) if n.endswith('.pac')) if os.path.isdir(SAMPLES) else []
@@ -87,7 +78,8 @@ def unedited(t):
         for exporter in exporters():
             with Mount(t, source) as m:
                 paths = [os.path.join(m.point, p) for p in objs(m.point)]
-                bad = [f'{p}: {r[0]}' for p, r in zip(paths, blender(t, [[p, exporter, False] for p in paths]))
+                job = [[p, exporter, False] for p in paths]
+                bad = [f'{p}: {r[0]}' for p, r in zip(paths, lib.blender(t, SCRIPT, job))
                        if r[0] != 'ok']
                 t.none(bad, f'{exporter} over {len(paths)} meshes of {os.path.basename(source)}')
                 errors = [p for p in lib.files(m.point) if p.endswith(('.rejected', 'errors.txt'))]
@@ -145,7 +137,7 @@ def whole(path):
 
 def moved_once(t, paths, exporter, point):
     before = [(whole(p), places(read(p))) for p in paths]
-    results = blender(t, [[p, exporter, True] for p in paths])
+    results = lib.blender(t, SCRIPT, [[p, exporter, True] for p in paths])
     for path, (was, shared), result in zip(paths, before, results):
         name = f'{exporter} {os.path.relpath(path, point)}'
         if t.ok(result[0] == 'ok', f'{name}: one vertex moved', result[0]):

@@ -415,13 +415,7 @@ def trip(t, files, move):
     """Where Blender wrote each of the files, and which vertex it moved."""
     out = t.dir('blender')
     job = [[p, os.path.join(out, f'{i}.glb'), move] for i, p in enumerate(files)]
-    where, script = t.file('job.json', json.dumps(job).encode()), t.file('trip.py', SCRIPT.encode())
-    code, text = lib.other('blender', '-b', '--factory-startup', '-noaudio', '--python', script, '--', where,
-                           # Blender takes its libraries from the Python of the system.
-                           env={**os.environ, 'HOME': t.dir('home'), 'PATH': os.defpath}, limit=lib.LIMIT * 4)
-    if not os.path.exists(where + '.out'):
-        raise RuntimeError(f'blender: {code}: {text[-600:]}')
-    result = json.load(open(where + '.out'))
+    result = lib.blender(t, SCRIPT, job)
     return [(j[1], moved) if not error else (error, None) for j, (error, moved) in zip(job, result)]
 
 

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import re
-import shutil
 import struct
 import sys
 
@@ -414,14 +413,8 @@ def some_models(t):
 def blender(t):
     lib.need('blender')
     files = some_models(t)
-    job, script = t.file('job.json', json.dumps(files).encode()), t.file('import.py', BLENDER.encode())
-    code, said = lib.other('blender', '-b', '--factory-startup', '-noaudio', '--python', script, '--', job,
-                           # Blender takes its libraries from the Python of the system.
-                           env={**os.environ, 'HOME': t.dir('home'), 'PATH': os.defpath}, limit=lib.LIMIT * 4)
-    if not os.path.exists(job + '.out'):
-        raise RuntimeError(f'blender: {code}: {said[-600:]}')
     bad = []
-    for path, have in zip(files, json.load(open(job + '.out'))):
+    for path, have in zip(files, lib.blender(t, BLENDER, files)):
         glb = Glb(read(path))
         want = used(glb)
         bad += lib.unless(have == want + [len(glb.doc.get('images', []))], f'{path}: {have}, expected {want}')

@@ -9,6 +9,7 @@ sys.path.append(sys.path.pop(0))                   # copy.py here must not hide 
 import ctypes
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -179,6 +180,18 @@ def other(*args, limit=LIMIT, **kw):
     r = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
                        **kw)
     return r.returncode, r.stdout.decode(errors='replace')
+
+
+def blender(t, script, job):
+    """Runs a script whose last argument is a file with the job in JSON: what it writes to that file's name + .out."""
+    job, script = t.file('job.json', json.dumps(job).encode()), t.file('script.py', script.encode())
+    code, said = other('blender', '-b', '--factory-startup', '-noaudio', '--python', script, '--', job,
+                       # Blender takes its libraries from the Python of the system.
+                       env={**os.environ, 'HOME': t.dir('home'), 'PATH': os.defpath}, limit=LIMIT * 4)
+    if not os.path.exists(job + '.out'):
+        raise RuntimeError(f'blender: {code}: {said[-600:]}')
+    with open(job + '.out') as f:
+        return json.load(f)
 
 
 def unless(good, problem):
