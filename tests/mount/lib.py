@@ -61,6 +61,7 @@ class Test:
             old = os.environ.get(name)
             os.environ[name] = (old + ':' if old else '') + 'log_path=' + os.path.join(self.folder, 'sanitizer')
         self._demo = self._tree = None
+        self._made = {}
 
     # ---- checks
 
@@ -102,6 +103,14 @@ class Test:
         with open(path, 'wb') as f:
             f.write(data)
         return path
+
+    def made(self, family, script, seed):
+        """What a script of a corpus makes of a seed, made once."""
+        if (script, seed) not in self._made:
+            to = self._made[script, seed] = self.dir(family)
+            subprocess.run([sys.executable, os.path.join(SHARED, 'corpus', family, script), '--seed', str(seed),
+                            '--out', to], check=True, stdout=subprocess.DEVNULL)
+        return self._made[script, seed]
 
     @property
     def demo(self):
@@ -196,6 +205,14 @@ def blender(t, script, job):
 
 def unless(good, problem):
     return [] if good else [problem]
+
+
+def check_mount(family, root, expected):
+    """What the checker of a corpus says of a mount or an extracted folder: problems."""
+    code, text = other(sys.executable, os.path.join(SHARED, 'corpus', family, 'check_mount.py'), root, expected)
+    lines = text.splitlines()
+    good = not code and lines and re.fullmatch(r'\d{2,} passed, 0 failed', lines[-1])
+    return [] if good else lines or [f'exit {code}']
 
 
 def module(name):

@@ -4,7 +4,6 @@ import lib
 from lib import Mount, Skip, run
 
 import errno
-import json
 import os
 import random
 import re
@@ -12,7 +11,6 @@ import struct
 import subprocess
 import sys
 import time
-import zlib
 
 PS3 = os.path.join(lib.SHARED, 'corpus', 'ps3')
 if not os.path.isfile(os.path.join(PS3, 'mkpak.py')):
@@ -26,24 +24,13 @@ import readquartet
 SEED = 11
 KILLS = 40
 DT_UNKNOWN = 0
-_made = {}
 
 
 def made(t, seed):
-    if seed not in _made:
-        _made[seed] = t.dir('pak')
-        subprocess.run([sys.executable, os.path.join(PS3, 'mkpak.py'), '--seed', str(seed), '--out', _made[seed]],
-                       check=True, stdout=subprocess.DEVNULL)
-    return _made[seed]
+    return t.made('ps3', 'mkpak.py', seed)
 
 
 # ---------------------------------------------------------------- shown
-
-def check(root, expected):
-    code, text = lib.other(sys.executable, os.path.join(PS3, 'check_mount.py'), root, expected)
-    lines = text.splitlines()
-    return [] if not code and re.fullmatch(r'\d{2,} passed, 0 failed', lines[-1]) else lines or [f'exit {code}']
-
 
 def shown(t):
     fuse = not lib.fuse_missing()
@@ -52,10 +39,10 @@ def shown(t):
         for part, expected in (('files', 'expected.json'), ('bad', 'bad/manifest.json')):
             source, expected = os.path.join(where, part), os.path.join(where, expected)
             to = t.extract(source, expect=int(part == 'bad'))
-            t.none(check(to, expected), f'seed {seed}: {part}, extracted')
+            t.none(lib.check_mount('ps3', to, expected), f'seed {seed}: {part}, extracted')
             if fuse:
                 with Mount(t, source, 'ro') as m:
-                    t.none(check(m.point, expected), f'seed {seed}: {part}, mounted')
+                    t.none(lib.check_mount('ps3', m.point, expected), f'seed {seed}: {part}, mounted')
         r = run('verify', os.path.join(where, 'files'))
         t.same((r.returncode, r.stderr), (0, ''), f'seed {seed}: verified')
 

@@ -5,13 +5,11 @@ import lib
 from lib import SHARED, Mount, run
 
 import errno
-import json
 import math
 import os
 import random
 import shutil
 import struct
-import subprocess
 import sys
 
 PS3 = os.path.join(SHARED, 'corpus', 'ps3')
@@ -25,26 +23,13 @@ NONE = 0xffffffff
 EDIT_SEED = 7
 ROUNDS = 4                                         # random edits of each mesh
 EXT = ('mlp', 'mmp', 'mgp', 'scp')
-_made = {}
 
 
 def made(t, seed):
-    """The corpus of a seed."""
-    if seed not in _made:
-        _made[seed] = t.dir('quartets')
-        subprocess.run([sys.executable, os.path.join(PS3, 'mkquartet.py'), '--seed', str(seed), '--out', _made[seed]],
-                       check=True, stdout=subprocess.DEVNULL)
-    return _made[seed]
+    return t.made('ps3', 'mkquartet.py', seed)
 
 
 # ---------------------------------------------------------------- shown
-
-def check(root, expected):
-    """What the corpus' checker says: problems"""
-    code, text = lib.other(sys.executable, os.path.join(PS3, 'check_mount.py'), root, expected)
-    lines = text.splitlines()
-    return [] if not code and lines and lines[-1].endswith(' 0 failed') else lines or [f'exit {code}']
-
 
 def shown(t):
     """Everything, mounted and extracted; damaged quartets too."""
@@ -54,16 +39,17 @@ def shown(t):
         for part, expected in (('files', 'expected.json'), ('bad', 'bad/manifest.json')):
             source, expected = os.path.join(where, part), os.path.join(where, expected)
             to = t.extract(source, expect=int(part == 'bad'))
-            t.none(check(to, expected), f'seed {seed}: {part}, extracted')
+            t.none(lib.check_mount('ps3', to, expected), f'seed {seed}: {part}, extracted')
             if part == 'files':
                 t.none([p for p in lib.files(to) if p.endswith('errors.txt')], f'seed {seed}: no errors.txt')
                 r = run('verify', source)
                 t.same((r.returncode, r.stderr), (0, ''), f'seed {seed}: verified')
             if fuse:
                 with Mount(t, source, 'ro') as m:
-                    t.none(check(m.point, expected), f'seed {seed}: {part}, mounted')
+                    t.none(lib.check_mount('ps3', m.point, expected), f'seed {seed}: {part}, mounted')
             shutil.rmtree(to)
-    t.none(check(t.extract(os.path.join(PS3, 'files')), os.path.join(PS3, 'expected.json')), 'the public files')
+    to = t.extract(os.path.join(PS3, 'files'))
+    t.none(lib.check_mount('ps3', to, os.path.join(PS3, 'expected.json')), 'the public files')
 
 
 def alone(t):
