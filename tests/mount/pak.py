@@ -1,5 +1,5 @@
-"""PAK archives, and archives of unknown layout that are searched for models: those of the public corpus by the corpus' own
-checker; then edits, in a place, beyond it, and where nothing may move, read back by its independent readers."""
+"""PAK archives, and archives of unknown layout that are searched for models: those of the public corpus by the corpus'
+own checker; then edits, in a place, beyond it, and where nothing may move, read back by its independent readers."""
 import lib
 from lib import Mount, Skip, run
 
@@ -59,13 +59,14 @@ def alone(t):
             t.ok(r.returncode == 1 and 'no format modelfs knows: 1 deflated model libraries, at 0x64 (' in r.stderr,
                  'info names them', r.stderr)
             r = run('mount', path, t.dir('mount'))
-            t.ok(r.returncode == 1 and 'no format modelfs knows: no PS3 model library lies in it' in r.stderr, 'mount', r)
+            t.ok(r.returncode == 1 and 'no format modelfs knows: no PS3 model library lies in it' in r.stderr,
+                 'mount', r)
             continue
         have = lib.snapshot(t.extract(path))
         t.none(lib.differences(have, lib.below(all_of_them, name)), f'{name} alone')
     r = run('info', where)
-    t.ok(b'# plain: zlib.pak: 1 deflated model libraries, at 0x64 (' in r.stdout and not r.returncode, 'info of the folder',
-         r.stdout)
+    t.ok(b'# plain: zlib.pak: 1 deflated model libraries, at 0x64 (' in r.stdout and not r.returncode,
+         'info of the folder', r.stdout)
 
 
 def damaged(t):
@@ -76,7 +77,8 @@ def damaged(t):
     reasons = {
         'cut_header': 'PAK header at 0x0: 11 bytes, expected 12',
         'directory_cut': 'PAK directory at 0x4: 0x140 bytes at 0x[0-9a-f]+ end past the 0x[0-9a-f]+ of the file',
-        'directory_past_the_end': 'PAK directory at 0x4: ', 'directory_offset_wraps': 'PAK directory at 0x4: 0x140 bytes',
+        'directory_past_the_end': 'PAK directory at 0x4: ',
+        'directory_offset_wraps': 'PAK directory at 0x4: 0x140 bytes',
         'directory_size_not_a_multiple_of_64': 'PAK directory size at 0x8: 0x41 is no multiple of 64',
         'directory_size_huge': 'PAK directory at 0x4: 0xffffffc0 bytes',
     }
@@ -131,8 +133,8 @@ def searched(t):
                  ['verify', path], ['put', path, view, os.devnull]):
         plain, carved = run(*args), run(args[0], '-c', *args[1:])
         good = args[0] == 'put' or not carved.returncode
-        t.ok(plain.returncode == 1 and 'no format' in plain.stderr and good and 'no format' not in carved.stderr, args[0],
-             (plain.stderr, carved.stderr))
+        t.ok(plain.returncode == 1 and 'no format' in plain.stderr and good and 'no format' not in carved.stderr,
+             args[0], (plain.stderr, carved.stderr))
     if lib.fuse_missing():
         raise Skip(lib.fuse_missing())
     with Mount(t, folder, 'ro') as m:
@@ -150,7 +152,8 @@ def searched(t):
     with Mount(t, folder, 'ro', 'carve') as m:
         t.same(sorted(n for n in os.listdir(m.point) if os.path.isdir(os.path.join(m.point, n))),
                ['X.PAK', 'x.bin', 'x.pak'], '-o carve')
-        t.same(lib.snapshot(os.path.join(m.point, 'x.bin')), lib.snapshot(os.path.join(m.point, 'x.pak')), 'all the same')
+        t.same(lib.snapshot(os.path.join(m.point, 'x.bin')), lib.snapshot(os.path.join(m.point, 'x.pak')),
+               'all the same')
     with Mount(t, path, 'carve') as m:
         t.same(len(os.listdir(m.point)), 2, 'a lone file, -o carve')
 
@@ -169,8 +172,8 @@ def changing(t):
         def shows():
             return sorted(os.listdir(seen)) if os.path.isdir(seen) else lib.read(seen)
 
-        for what, b in (('noise', random.Random(2).randbytes(60000)), ('two', data), ('three', lib.read(where, 'carve2.pak')),
-                        ('none', b'none' * 999), ('two again', data)):
+        for what, b in (('noise', random.Random(2).randbytes(60000)), ('two', data),
+                        ('three', lib.read(where, 'carve2.pak')), ('none', b'none' * 999), ('two again', data)):
             with open(path, 'wb') as f:
                 f.write(b)
             want = ['%08x.mlp' % x[0] for x in readpak.carve(b)] or b
@@ -262,7 +265,8 @@ def moved(t, path, quartet, below, mesh, k, save, what, floats=(0.125, 1e6)):
         for i, (m, n) in enumerate(zip(a, b)):
             if i == mesh:
                 m['vertices'][k][0] = n['vertices'][k][0]
-            bad += [f'{x}: mesh {i}: {key}' for key in ('vertices', 'indexes', 'rows', 'kind', 'id') if m[key] != n[key]]
+            bad += [f'{x}: mesh {i}: {key}' for key in ('vertices', 'indexes', 'rows', 'kind', 'id')
+                    if m[key] != n[key]]
         bad += lib.unless(not run('verify', path).returncode, f'{x}: verify')
     t.none(bad, what)
 
@@ -322,14 +326,16 @@ def plain_entries(t):
             was = lib.read(path)
             r = run('put', path, name, '-', data=new)
             now = lib.read(path)
-            bad += lib.unless(not r.returncode and contents(now)[name] == new and len(now) == len(was), (name, r.stderr))
+            bad += lib.unless(not r.returncode and contents(now)[name] == new and len(now) == len(was),
+                              (name, r.stderr))
             bad += lib.unless(contents(now, [name]) == contents(was, [name]), f'{name}: another entry changed')
             bad += lib.unless(rows_but(now, name) == rows_but(was, name), f'{name}: another record changed')
         t.none(bad, f'directory at the {where}: in its place')
         was = lib.read(path)
         r = run('put', path, 'a/two.txt', '-', data=bytes(37))
-        t.ok(r.returncode == 1 and f'a/two.txt: its place has {room} bytes, 37 are needed: {37 - room} bytes are missing; '
-             '-o grow' in r.stderr and lib.read(path) == was, 'longer: refused with the bytes missing', r.stderr)
+        t.ok(r.returncode == 1 and f'a/two.txt: its place has {room} bytes, 37 are needed: {37 - room} bytes are '
+             'missing; -o grow' in r.stderr and lib.read(path) == was,
+             'longer: refused with the bytes missing', r.stderr)
         new = rng.randbytes(5000)
         r = run('put', '-g', path, 'a/two.txt', '-', data=new)
         now = lib.read(path)
@@ -356,8 +362,9 @@ def mounted_entries(t):
         except OSError as e:
             code = e.errno
         t.same(code, errno.ENOSPC, 'ENOSPC')
-        t.ok(b'a/one.txt: its place has 28 bytes, 100 are needed: 72 bytes are missing' in lib.read(m.point, 'errors.txt'),
-             'errors.txt says why', lib.read(m.point, 'errors.txt'))
+        errors = lib.read(m.point, 'errors.txt')
+        t.ok(b'a/one.txt: its place has 28 bytes, 100 are needed: 72 bytes are missing' in errors,
+             'errors.txt says why', errors)
         t.same((lib.read(file), lib.read(path)), (b'one' * 9, data), 'nothing changed')
         t.same(sorted(os.listdir(m.point)), ['a', 'errors.txt', 'same', 'same~2'], 'a name used twice')
         for name in ('new.txt', 'a/new.obj'):
@@ -378,17 +385,19 @@ def mounted_entries(t):
 
 def shared(t):
     """Entries that have bytes together are read and not written; nothing else suffers."""
-    data, rows = mkpak.pack([('one.txt', b'0123456789'), ('two.txt', (14, 4)), ('self.pak', (0, 12)), ('free.txt', b'free')])
+    data, rows = mkpak.pack([('one.txt', b'0123456789'), ('two.txt', (14, 4)), ('self.pak', (0, 12)),
+                             ('free.txt', b'free')])
     path = t.file('shared.pak', data)
-    t.same([run('cat', path, n).stdout for n in ('one.txt', 'two.txt', 'free.txt')], [b'0123456789', b'2345', b'free'], 'read')
+    t.same([run('cat', path, n).stdout for n in ('one.txt', 'two.txt', 'free.txt')],
+           [b'0123456789', b'2345', b'free'], 'read')
     bad = []
     for name in ('one.txt', 'two.txt'):
         r = run('put', path, name, '-', data=b'x')
         bad += lib.unless(r.returncode == 1 and 'Permission denied' in r.stderr, (name, r.stderr))
     t.none(bad, 'not written')
     text = run('info', path).stdout.decode()
-    t.ok('shared_entries: 3' in text and '# read-only: two.txt: something else of the archive has bytes of it too' in text,
-         'info says which', text)
+    t.ok('shared_entries: 3' in text and
+         '# read-only: two.txt: something else of the archive has bytes of it too' in text, 'info says which', text)
     t.same(lib.read(path), data, 'nothing changed')
     r = run('put', path, 'free.txt', '-', data=b'mine')
     t.ok(not r.returncode and contents(lib.read(path))['free.txt'] == b'mine', 'the others are', r.stderr)
@@ -421,7 +430,8 @@ def grown_quartet(t):
     face = next(x for x in text.split(b'\n') if x.startswith(b'f '))
     more = text.replace(face + b'\n', (face + b'\n') * 200, 1)
     r = run('put', path, view, '-', data=more)
-    t.ok(r.returncode == 1 and re.search(r'one\.mmp: its place has \d+ bytes, \d+ are needed: \d+ bytes are missing', r.stderr),
+    t.ok(r.returncode == 1 and
+         re.search(r'one\.mmp: its place has \d+ bytes, \d+ are needed: \d+ bytes are missing', r.stderr),
          'refused with the bytes missing', r.stderr)
     t.same(lib.read(path), first, 'nothing changed')
     r = run('put', '-g', path, view, '-', data=more)
@@ -449,7 +459,8 @@ def carved(t):
             moved(t, path, quartet, below, mesh, 1, by_put(path), f'{name}, {below}: put')
             if not lib.fuse_missing():
                 with Mount(t, path) as m:
-                    moved(t, path, quartet, below, mesh, 0, by_mount(m.point), f'{name}, {below}: mounted', (0.25, -7.0))
+                    moved(t, path, quartet, below, mesh, 0, by_mount(m.point), f'{name}, {below}: mounted',
+                          (0.25, -7.0))
         t.ok(not run('undo', path, '99').returncode and lib.read(path) == first, f'{name}: undone')
 
 
@@ -542,5 +553,5 @@ def large(t):
            {k: want[k] for k in ('mlp', 'mmp')}, 'found where it lies')
 
 
-lib.main(shown, alone, damaged, searched, changing, in_place, plain_entries, mounted_entries, shared, grown_quartet, carved,
-         carved_sizes, killed, large)
+lib.main(shown, alone, damaged, searched, changing, in_place, plain_entries, mounted_entries, shared, grown_quartet,
+         carved, carved_sizes, killed, large)
