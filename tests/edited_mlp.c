@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,6 +31,12 @@ void quartet_three(struct edited *k, size_t room)
 	build_three(&b, part);
 	quartet_open(k, part, room);
 	sound(k->o);
+}
+
+void save(struct edited *k, uint32_t mesh, char *text)
+{
+	edited_obj_twice(k, mesh, text);
+	free(text);
 }
 
 void words_are(struct edited *k, unsigned part, uint64_t at, const uint32_t *want, unsigned n)

@@ -12,6 +12,9 @@ void quartet_open(struct edited *k, struct buf part[BUILD_PARTS], size_t room);
 /* That of build_three(), which is sound. */
 void quartet_three(struct edited *k, size_t room);
 
+/* As edited_obj_twice(); frees the text. */
+void save(struct edited *k, uint32_t mesh, char *text);
+
 /* These words have changed to that. */
 void words_are(struct edited *k, unsigned part, uint64_t at, const uint32_t *want, unsigned n);
 #define WORDS(k, part, at, ...) \

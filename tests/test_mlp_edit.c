@@ -218,8 +218,7 @@ static void test_values(void **state)
 	start();
 	text = with_line(named_obj_text(k.o, 0), "v ", 1, "v 1.25 0.5 -1\n");
 	text = with_line(text, "vn ", 2, "vn 0.6 0 0.8\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	WORDS(&k, 1, 0x10, FLOAT(1.25));
 	/* 0.6 * 32767 / 32 = 614.4, 0.8 * 32767 / 64 = 409.6 */
 	WORDS(&k, 1, 0x2c, 614 | 410u << 22);
@@ -228,8 +227,7 @@ static void test_values(void **state)
 	edited_obj_twice(&k, 0, text);
 	WORDS(&k, 1, 0x2c, 1023);
 	text = with_line(text, "vn ", 2, "vn 0 0 0\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	WORDS(&k, 1, 0x2c, 0);
 	quartet_done(&k);
 }
@@ -252,8 +250,7 @@ static void test_bounds(void **state)
 	/* sqrt(3^2 + 1.5^2 + 200^2): now all three spheres are too small. Those of mesh and submesh 0 have all
 	 * vertices, from 0 0 -200 to 3 1.5 0; submesh 1 those from 1 .5 -200 to 3 1.5 -1. */
 	text = with_line(text, "v ", 3, "v 3 1.5 -200\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	WORDS(&k, 1, 0x38, FLOAT(-200));
 	WORDS(&k, 0, 0xd8, FLOAT(-200));
 	WORDS(&k, 0, 0xc0, FLOAT(1.5), FLOAT(0.75), FLOAT(-100), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 100 * 100)));
@@ -265,13 +262,9 @@ static void test_bounds(void **state)
 /* A submesh none of whose vertices moved keeps its sphere, whatever that holds. */
 static void test_other_submesh(void **state)
 {
-	char *text;
-
 	(void)state;
 	start();
-	text = with_line(named_obj_text(k.o, 0), "v ", 0, "v 0 0 400\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, with_line(named_obj_text(k.o, 0), "v ", 0, "v 0 0 400\n"));
 	WORDS(&k, 1, 0x08, FLOAT(400));
 	WORDS(&k, 0, 0xd0, FLOAT(0), FLOAT(0), FLOAT(-3), FLOAT(1), FLOAT(3), FLOAT(1.5), FLOAT(400), FLOAT(1));
 	WORDS(&k, 0, 0xc0, FLOAT(1.5), FLOAT(0.75), FLOAT(198.5), FLOAT(sqrt(1.5 * 1.5 + 0.75 * 0.75 + 201.5 * 201.5)));

@@ -76,13 +76,9 @@ static void sizes_are(uint64_t mmp, uint64_t mgp)
 /* As many, other corners: the triangle 1 1 3 stays where it is. */
 static void test_corners(void **state)
 {
-	char *text;
-
 	(void)state;
 	start();
-	text = with_line(named_obj_text(k.o, 0), "f ", 2, "f 1//1 2//2 4//4\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, with_line(named_obj_text(k.o, 0), "f ", 2, "f 1//1 2//2 4//4\n"));
 	INDICES(0x52, 0, 1, 3);
 	sizes_are(0xe0, 0x30);
 	quartet_done(&k);
@@ -93,16 +89,13 @@ static void test_corners_like_others(void **state)
 {
 	struct buf part[BUILD_PARTS];
 	static const uint16_t one[] = { 0, 1, 2 };
-	char *text;
 
 	(void)state;
 	b = (struct build_mlp){ 0 };
 	build_mlp_mesh(&b, &(struct build_mlp_mesh){ 7, 6, 3, 4, one, 1, { { 0, 3, 1 } }, false, true });
 	build_mlp(&b, part);
 	quartet_open(&k, part, ROOM);
-	text = with_line(named_obj_text(k.o, 0), "f ", 0, "f 4//4 5//5 6//6\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, with_line(named_obj_text(k.o, 0), "f ", 0, "f 4//4 5//5 6//6\n"));
 	INDICES(0, 3, 4, 5);
 	quartet_done(&k);
 }
@@ -116,8 +109,7 @@ static void test_other_runs(void **state)
 	start();
 	text = with_line(named_obj_text(k.o, 0), "f ", 2, "f 4//4 3//3 1//1\nf 4//4 3//3 2//2\n");
 	text = with_line(text, "f ", 1, "");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	WORDS(&k, 0, 0x154, 3);
 	WORDS(&k, 0, 0x1b0, 3, 9);
 	INDICES(0x40, 0, 1, 2, 1, 1, 3, 3, 2, 0, 3, 2, 1);
@@ -128,13 +120,9 @@ static void test_other_runs(void **state)
 /* 15 indices: the slice has 64 + 30 bytes and still ends before 0x60. */
 static void test_more_faces(void **state)
 {
-	char *text;
-
 	(void)state;
 	start();
-	text = with_line(named_obj_text(k.o, 0), "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 4//4\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, with_line(named_obj_text(k.o, 0), "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 4//4\n"));
 	INDICES(0x40, 0, 1, 2, 0, 2, 3, 0, 1, 3, 1, 1, 3, 3, 2, 1);
 	WORDS(&k, 0, 0x30, 94);
 	WORDS(&k, 0, 0x154, 9);
@@ -154,8 +142,7 @@ static void test_more_faces_at_the_end(void **state)
 	start();
 	text = with_line(named_obj_text(k.o, 2), "f ", 0,
 			 "f 1//1 2//2 3//3\nf 3//3 2//2 1//1\nf 1//1 2//2 3//3\nf 3//3 2//2 1//1\n");
-	edited_obj_twice(&k, 2, text);
-	free(text);
+	save(&k, 2, text);
 	moved(BUILD_MMP, 0xa6, 48, 0xa0);
 	INDICES(0xd0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0);
 	zeros(BUILD_MMP, 0xe8, 8);
@@ -179,8 +166,7 @@ static void test_more_vertices(void **state)
 	text = with_line(named_obj_text(k.o, 0), "v ", 3, "v 3 1.5 -3\nv 0.25 0 0\n");
 	text = with_line(text, "vn ", 3, "vn 0 0 0.99807733\nvn 0.6 0 0.8\n");
 	text = with_line(text, "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 5//5\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	assert_non_null(strstr(k.said, "mesh 0: 1 new vertices took their MGP rows from the nearest old vertex"));
 	moved(BUILD_MMP, 0xa0, 0x40, 0xb0);
 	moved(BUILD_MMP, 0x60, 0x40, 0x70);
@@ -217,8 +203,7 @@ static void test_doubled_vertex(void **state)
 	edited_settle(&k);
 	text = with_line(named_obj_text(k.o, 0), "v ", 3, "v 3 1.5 -3\nv 3 1.5 -3\n");
 	text = with_line(text, "f ", 2, "f 5 3//3 2//2\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	moved(BUILD_MMP, 0xa0, 0x40, 0xb0);
 	moved(BUILD_MMP, 0x60, 0x40, 0x70);
 	WORDS(&k, 1, 0x40, FLOAT(3), FLOAT(1.5), FLOAT(-3), 0x7fc00001);
@@ -250,8 +235,7 @@ static void test_fewer_vertices(void **state)
 	text = with_line(text, "f ", 2, "f 3//3 2//2 1//1\n");
 	text = with_line(text, "f ", 1, "");
 	text = with_line(text, "f ", 0, "f 1//1 2//2 3//3\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	moved(BUILD_MMP, 0x10, 0x30, 0);
 	INDICES(0x30, 0, 1, 2, 0, 0, 2, 2, 1, 0);
 	zeros(BUILD_MMP, 0x42, 14);
@@ -326,12 +310,10 @@ static void test_end_without_padding(void **state)
 	part[BUILD_MMP].len = 0xd6;
 	quartet_open(&k, part, ROOM);
 	text = with_line(named_obj_text(k.o, 0), "f ", 0, "");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	sizes_are(0xd6, 0x30);
 	text = with_line(named_obj_text(k.o, 2), "f ", 0, "f 1//1 2//2 3//3\nf 3//3 2//2 1//1\n");
-	edited_obj_twice(&k, 2, text);
-	free(text);
+	save(&k, 2, text);
 	sizes_are(0xe0, 0x30);
 	sound(k.o);
 	edited_close(&k);
@@ -348,8 +330,7 @@ static void test_groups_by_material(void **state)
 	text = with_line(named_obj_text(k.o, 0), "g ", 1, "");
 	text = with_line(text, "g ", 0, "");
 	text = with_line(text, "f ", 2, "f 4//4 3//3 2//2\nf 2//2 1//1 3//3\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	INDICES(0x40, 0, 1, 2, 0, 2, 3, 1, 1, 3, 3, 2, 1, 1, 0, 2);
 	WORDS(&k, 0, 0x30, 94);
 	WORDS(&k, 0, 0x1b4, 9);
@@ -505,8 +486,7 @@ static void test_without_mgp(void **state)
 	assert_non_null(strstr(text, "\nstride: 4  # derived\n"));
 	free(text);
 	text = with_line(named_obj_text(k.o, 0), "f ", 2, "f 1//1 2//2 4//4\n");
-	edited_obj_twice(&k, 0, text);
-	free(text);
+	save(&k, 0, text);
 	INDICES(0x52, 0, 1, 3);
 	text = with_line(named_obj_text(k.o, 0), "v ", 3, "v 3 1.5 -3\nv 0.25 0 0\n");
 	text = with_line(text, "f ", 1, "f 1//1 3//3 4//4\nf 1//1 2//2 5\n");
