@@ -634,8 +634,8 @@ static void test_fit_ends(void **state)
 	now[6] = now[7] = 99;
 	for (unsigned f = 0; f < 12; f++)
 		now[f] = f < 5 || f > 8 ? 10 : now[f];
-	assert_int_equal(geo_curve_fit(&c, was, now, 12, &(struct geo_fit){ 1, 32767, 1, true }, &out, &changed, &a, NULL),
-			 0);
+	assert_int_equal(geo_curve_fit(&c, was, now, 12, &(struct geo_fit){ 1, 32767, 1, true }, &out, &changed, &a,
+				       NULL), 0);
 	assert_int_equal(out.n, 2);
 	assert_memory_equal(out.key, v, sizeof v);
 	arena_free(&a);
@@ -653,7 +653,8 @@ static void test_angles_near(void **state)
 	geo_angles_near(q, (const double[]){ 0, 2.4 + 4 * QUARTER, 0 }, angle);
 	all_near(angle, (const double[]){ 0, 2.5 + 4 * QUARTER, 0 }, 3);
 	near(geo_turns_apart(q, q), 0);
-	near(geo_turns_apart((const double[]){ 0, 0, 0, 1 }, (const double[]){ 0, 0, -HALF_ROOT, -HALF_ROOT }), QUARTER);
+	near(geo_turns_apart((const double[]){ 0, 0, 0, 1 }, (const double[]){ 0, 0, -HALF_ROOT, -HALF_ROOT }),
+	     QUARTER);
 }
 
 int main(void)

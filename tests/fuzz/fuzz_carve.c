@@ -1,5 +1,5 @@
-/* The search for quartets: whatever the bytes, what is found lies in them and is found again, and it is what somebody finds
- * who leaves out no place. */
+/* The search for quartets: whatever the bytes, what is found lies in them and is found again, and it is what somebody
+ * finds who leaves out no place. */
 #include <errno.h>
 #include <string.h>
 

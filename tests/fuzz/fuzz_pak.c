@@ -73,7 +73,8 @@ static void check(struct object *was, struct object *now, uint32_t i, uint64_t s
 		uint64_t n = a.v[k].size < b.v[k].size ? a.v[k].size : b.v[k].size;
 
 		/* What was lost may be one in a longer archive. */
-		if (x && !has_table(was, &a.v[k]) && (!y || (k != i && a.v[k].size != b.v[k].size) || memcmp(x, y, (size_t)n)))
+		if (x && !has_table(was, &a.v[k]) &&
+		    (!y || (k != i && a.v[k].size != b.v[k].size) || memcmp(x, y, (size_t)n)))
 			abort();
 		for (uint64_t at = n; k == i && at < size; at++)
 			if (y[at])
