@@ -443,6 +443,59 @@ static void test_patch(void **unused)
 	end(&f);
 }
 
+/* Longer than what is moved at once, to either side, where both places overlap. */
+static void test_move(void **unused)
+{
+	static uint8_t was[200000], want[sizeof was], got[sizeof was];
+	static const struct { uint32_t from, to, n; } moves[] = {
+		{ 10, 70, 150001 }, { 99999, 3, 100000 }, { 5, 5, 1000 }, { 7, 190000, 0 }, { 0, 100000, 100000 },
+	};
+	struct source *memory, *overlay;
+	struct plan plan;
+	struct err e;
+
+	(void)unused;
+	fill(was, sizeof was);
+	memcpy(want, was, sizeof was);
+	memory = src_memory(was, sizeof was);
+	plan_init(&plan, memory);
+	overlay = src_overlay(&plan);
+	assert_non_null(overlay);
+	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+		assert_int_equal(src_move(overlay, moves[i].from, moves[i].to, moves[i].n, "bytes", &e), 0);
+		memmove(want + moves[i].to, want + moves[i].from, moves[i].n);
+		assert_int_equal(src_pread(overlay, got, sizeof got, 0), 0);
+		assert_memory_equal(got, want, sizeof got);
+	}
+	assert_int_equal(src_move(overlay, 1, 0, sizeof was, "bytes", &e), -EBADMSG);
+	src_put(overlay);
+	plan_free(&plan);
+	src_put(memory);
+}
+
+static void test_zeros(void **unused)
+{
+	static uint8_t bytes[9000];
+	struct source *src = src_memory(bytes, sizeof bytes);
+	uint64_t n = 1;
+	struct err e;
+
+	(void)unused;
+	bytes[0] = bytes[4097] = bytes[8999] = 1;
+	assert_int_equal(src_count_zeros(src, 0, 9000, &n, "gap", &e), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(src_count_zeros(src, 1, 4096, &n, "gap", &e), 0);     /* a whole piece */
+	assert_int_equal(n, 4096);
+	assert_int_equal(src_count_zeros(src, 1, 8999, &n, "gap", &e), 0);
+	assert_int_equal(n, 4096);
+	assert_int_equal(src_count_zeros(src, 4098, 4902, &n, "gap", &e), 0);
+	assert_int_equal(n, 4901);
+	assert_int_equal(src_count_zeros(src, 9000, 0, &n, "gap", &e), 0);
+	assert_int_equal(n, 0);
+	assert_int_equal(src_count_zeros(src, 4098, 4903, &n, "gap", &e), -EBADMSG);
+	src_put(src);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_chains), cmocka_unit_test(test_one_byte), cmocka_unit_test(test_coded),
 		cmocka_unit_test(test_pieces), cmocka_unit_test(test_clear), cmocka_unit_test(test_patch),
+		cmocka_unit_test(test_move), cmocka_unit_test(test_zeros),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,6 @@
 #include "bytes.h"
 #include "zstream.h"
 
-#define PIECE 4096u
-
 /* What entry i is to hold, as it is and as it is stored. */
 struct arc_edit {
 	struct object *o;
@@ -43,27 +41,6 @@ static bool can_be(const struct arc_edit *t, struct place v)
 	return v.end && v.at >= arc_table_end(t->arc) && v.end <= t->o->src->size;
 }
 
-/* How many of n bytes from `at` on are zero. */
-static int count_zeros(const struct arc_edit *t, uint64_t at, uint64_t n, uint64_t *zeros, struct err *e)
-{
-	uint8_t room[PIECE];
-	uint64_t i;
-	int rc = 0;
-
-	for (*zeros = 0; *zeros < n && !rc; *zeros += i) {
-		size_t piece = n - *zeros < sizeof room ? (size_t)(n - *zeros) : sizeof room;
-
-		rc = src_read(t->o->src, room, piece, at + *zeros, "ARC data", e);
-		for (i = 0; i < piece && !rc && !room[i]; i++)
-			;
-		if (i < piece) {
-			*zeros += i;
-			break;
-		}
-	}
-	return rc;
-}
-
 /* The old place, with as many of the zeros behind it as could be of use. What others use too cannot be written. */
 static int find_room(struct arc_edit *t, struct err *e)
 {
@@ -86,7 +63,7 @@ static int find_room(struct arc_edit *t, struct err *e)
 			end = other.at;
 	}
 	end = end - own.end < most ? end : own.end + most;
-	rc = count_zeros(t, own.end, end - own.end, &zeros, e);
+	rc = src_count_zeros(t->o->src, own.end, end - own.end, &zeros, "ARC data", e);
 	t->room = own.end - own.at + zeros;
 	return rc;
 }
@@ -115,7 +92,7 @@ static int find_hole(struct arc_edit *t, uint64_t *at, struct err *e)
 		qsort(v, n, sizeof *v, by_place);
 	for (uint32_t k = 0; k < n && !rc && !*at; k++) {
 		if (end && v[k].at > end && v[k].at - end >= t->nstored) {
-			rc = count_zeros(t, end, t->nstored, &zeros, e);
+			rc = src_count_zeros(t->o->src, end, t->nstored, &zeros, "ARC data", e);
 			*at = zeros == t->nstored ? end : 0;
 		}
 		end = v[k].end > end ? v[k].end : end;

@@ -9,8 +9,6 @@
 #include "mlp_write.h"
 #include "splice.h"
 
-#define PIECE 4096u
-
 static const char *const names[] = { "mlp", "mmp", "mgp" };
 
 /* ---- the rule ---- */
@@ -36,22 +34,13 @@ static int by_place(const void *a, const void *b)
 /* Bytes between slices: as many as alignment takes, all of them zero. end: of the gap, or of the file. */
 static int check_gap(struct source *src, const char *name, uint64_t at, uint64_t end, bool last, struct err *e)
 {
-	uint64_t most = align_up(at, MLP_ALIGN);
-	uint8_t raw[PIECE];
-	size_t n;
+	uint64_t most = align_up(at, MLP_ALIGN), zeros;
+	int rc = src_count_zeros(src, at, end - at, &zeros, "gap", e);
 
-	for (uint64_t i = at; i < end; i += n) {
-		int rc;
-
-		n = end - i < sizeof raw ? (size_t)(end - i) : sizeof raw;
-		rc = src_read(src, raw, n, i, "gap", e);
-		if (rc)
-			return rc;
-		for (size_t k = 0; k < n; k++)
-			if (raw[k])
-				return err_set(e, EPERM, "gap at %s 0x%" PRIx64 " holds data: sizes are fixed", name,
-					       at);
-	}
+	if (rc)
+		return rc;
+	if (zeros < end - at)
+		return err_set(e, EPERM, "gap at %s 0x%" PRIx64 " holds data: sizes are fixed", name, at);
 	if (end == most || (last && end < most))
 		return 0;
 	return err_set(e, EPERM, "gap at %s 0x%" PRIx64 " is %" PRIu64 " bytes long, not %" PRIu64 ": sizes are fixed",

@@ -11,7 +11,6 @@
 
 #include "bytes.h"
 
-#define PIECE 16384u
 #define ALIGN_UNKNOWN 16u
 
 struct edit {
@@ -112,21 +111,6 @@ static int make_room(const struct edit *t, uint64_t size, uint64_t end, struct e
 		       " bytes are missing", t->i, size, size > missing ? size - missing : 0, missing);
 }
 
-/* To a place farther back; both may overlap. */
-static int move(const struct edit *t, uint64_t from, uint64_t to, uint64_t n, struct err *e)
-{
-	uint8_t room[PIECE];
-	size_t piece;
-	int rc = 0;
-
-	for (; n && !rc; n -= piece) {
-		piece = n < sizeof room ? (size_t)n : sizeof room;
-		rc = src_read(t->o->src, room, piece, from + n - piece, "PAC entry", e);
-		rc = rc ? rc : src_write(t->o->src, room, piece, to + n - piece, "PAC entry", e);
-	}
-	return rc;
-}
-
 static int grow(const struct edit *t, uint64_t size, struct err *e)
 {
 	uint64_t at[PAC_COUNT_MAX], from = t->v[t->i].size ? t->v[t->i].at + t->v[t->i].size : end_before(t, t->i);
@@ -134,7 +118,7 @@ static int grow(const struct edit *t, uint64_t size, struct err *e)
 
 	for (uint32_t k = t->n; --k > t->i && !rc;)
 		if (at[k] != t->v[k].at)
-			rc = move(t, t->v[k].at, at[k], t->v[k].size, e);
+			rc = src_move(t->o->src, t->v[k].at, at[k], t->v[k].size, "PAC entry", e);
 	if (rc)
 		return rc;
 	t->v[t->i].at = at[t->i];

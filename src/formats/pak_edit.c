@@ -9,11 +9,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "bytes.h"
 
-#define PIECE 16384u
 #define ALIGN_MOST 4096u
 
 struct edit {
@@ -101,20 +99,6 @@ static int set_size(const struct edit *t, struct err *e)
 	return rc ? rc : write_numbers(t, e);
 }
 
-static int copy(const struct edit *t, uint64_t to, uint64_t n, struct err *e)
-{
-	uint8_t room[PIECE];
-	size_t piece;
-	int rc = 0;
-
-	for (uint64_t at = 0; at < n && !rc; at += piece) {
-		piece = n - at < sizeof room ? (size_t)(n - at) : sizeof room;
-		rc = src_read(t->o->src, room, piece, t->v->at + at, "PAK entry", e);
-		rc = rc ? rc : src_write(t->o->src, room, piece, to + at, "PAK entry", e);
-	}
-	return rc;
-}
-
 /* ---- longer than its place ---- */
 
 static int no_room(const struct edit *t, const char *hint, struct err *e)
@@ -149,7 +133,7 @@ static int move_to_end(struct edit *t, struct err *e)
 	if (!t->o->around || !t->o->around->grow)
 		return no_room(t, "; -o grow would let it move to the end of the archive", e);
 	rc = make_longer(t, at + t->size, e);
-	rc = rc ? rc : copy(t, at, was < t->size ? was : t->size, e);
+	rc = rc ? rc : src_move(t->o->src, t->v->at, at, was < t->size ? was : t->size, "PAK entry", e);
 	if (rc)
 		return rc;
 	object_say(t->o, "%s is at the end of the archive now: its place had %" PRIu64 " bytes, %" PRIu64 " are needed",

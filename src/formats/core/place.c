@@ -119,20 +119,15 @@ static void keep_places(struct layout *l)
 /* Whether [at, end) is zero and no block's, neither now nor before. */
 static int is_free(struct layout *l, uint64_t at, uint64_t end, bool *out, struct err *e)
 {
-	uint8_t piece[PIECE];
+	uint64_t zeros;
+	int rc;
 
 	*out = end <= l->used && !overlaps(&l->claimed, at, end - at) && !overlaps(&l->released, at, end - at);
-	for (size_t n; *out && at < end; at += n) {
-		int rc;
-
-		n = end - at < PIECE ? (size_t)(end - at) : PIECE;
-		rc = src_read(l->src, piece, n, l->base + at, "free room", e);
-		if (rc)
-			return rc;
-		for (size_t i = 0; i < n; i++)
-			*out &= !piece[i];
-	}
-	return 0;
+	if (!*out)
+		return 0;
+	rc = src_count_zeros(l->src, l->base + at, end - at, &zeros, "free room", e);
+	*out = !rc && zeros == end - at;
+	return rc;
 }
 
 /* Blocks that grew stay where the zeros behind them are room enough. */

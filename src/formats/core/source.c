@@ -78,40 +78,6 @@ int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const 
 					  strerror(-rc)) : 0;
 }
 
-int src_patch(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e)
-{
-	const uint8_t *p = buf;
-	uint8_t old[WRITE_PIECE];
-	size_t piece, i, run;
-	int rc = src_inside(src, at, n, what, e);
-
-	for (; n && !rc; n -= piece, p += piece, at += piece) {
-		piece = n < sizeof old ? n : sizeof old;
-		rc = src_read(src, old, piece, at, what, e);
-		for (i = 0; i < piece && !rc; i += run) {
-			bool same = old[i] == p[i];
-
-			for (run = 1; i + run < piece && (old[i + run] == p[i + run]) == same; run++)
-				;
-			rc = same ? 0 : src_write(src, p + i, run, at + i, what, e);
-		}
-	}
-	return rc;
-}
-
-int src_clear(struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e)
-{
-	static const uint8_t zeros[WRITE_PIECE];
-	int rc = src_inside(src, at, n, what, e);
-	size_t piece;
-
-	for (; n && !rc; n -= piece, at += piece) {
-		piece = n < sizeof zeros ? (size_t)n : sizeof zeros;
-		rc = src_write(src, zeros, piece, at, what, e);
-	}
-	return rc;
-}
-
 const void *src_map(struct source *src, size_t n, uint64_t at)
 {
 	if (!src->ops->map || !span_ok(src->size, at, n, 1))

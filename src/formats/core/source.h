@@ -109,6 +109,10 @@ int src_write(struct source *src, const void *buf, size_t n, uint64_t at, const 
 int src_patch(struct source *src, const void *buf, size_t n, uint64_t at, const char *what, struct err *e);
 /* src_write() of n zeros. */
 int src_clear(struct source *src, uint64_t at, uint64_t n, const char *what, struct err *e);
+/* Writes n bytes to another place of the source; both may overlap. */
+int src_move(struct source *src, uint64_t from, uint64_t to, uint64_t n, const char *what, struct err *e);
+/* How many of n bytes are zero before the first that is not. */
+int src_count_zeros(struct source *src, uint64_t at, uint64_t n, uint64_t *zeros, const char *what, struct err *e);
 
 /* The bytes of a plain range in the mapped archive, or NULL when they must be read. Only for handing to the kernel in
  * one system call: if the file was cut meanwhile, the call fails with EFAULT, while touching the bytes would kill. */

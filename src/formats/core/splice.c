@@ -1,7 +1,5 @@
 #include "splice.h"
 
-#define PIECE 65536u
-
 uint64_t splice_moved(const struct splice *v, unsigned n, uint64_t at)
 {
 	uint64_t to = at;
@@ -25,43 +23,24 @@ static struct run run_of(const struct splice *v, unsigned n, unsigned i, uint64_
 	return r;
 }
 
-/* Piece by piece, from the side to which it moves. */
-static int move(struct object *o, unsigned part, struct run r, uint8_t *room, struct err *e)
-{
-	struct source *src = object_part(o, part);
-	bool up = r.to > r.from;
-	uint64_t n;
-	int rc = 0;
-
-	for (uint64_t done = 0; done < r.size && r.to != r.from && !rc; done += n) {
-		uint64_t left = r.size - done, at;
-
-		n = left < PIECE ? left : PIECE;
-		at = up ? left - n : done;
-		rc = src_read(src, room, (size_t)n, r.from + at, "bytes that move", e);
-		rc = rc ? rc : src_write(src, room, (size_t)n, r.to + at, "bytes that move", e);
-	}
-	return rc;
-}
-
 /* New places are in the order of the old ones, so a run that moves down never comes onto one that has yet to move up.
  */
 static int move_runs(struct object *o, unsigned part, const struct splice *v, unsigned n, uint64_t end, struct err *e)
 {
-	uint8_t room[PIECE];
+	struct source *src = object_part(o, part);
 	int rc = 0;
 
 	for (unsigned i = 0; i <= n && !rc; i++) {
 		struct run r = run_of(v, n, i, end);
 
 		if (r.to < r.from)
-			rc = move(o, part, r, room, e);
+			rc = src_move(src, r.from, r.to, r.size, "bytes that move", e);
 	}
 	for (unsigned i = n + 1; i-- > 0 && !rc;) {
 		struct run r = run_of(v, n, i, end);
 
 		if (r.to > r.from)
-			rc = move(o, part, r, room, e);
+			rc = src_move(src, r.from, r.to, r.size, "bytes that move", e);
 	}
 	return rc;
 }
