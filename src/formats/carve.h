@@ -2,7 +2,7 @@
 #ifndef MODELFS_CARVE_H
 #define MODELFS_CARVE_H
 
-#include "format.h"
+#include "mlp.h"
 
 #define CARVE_NONE UINT64_MAX                  /* as a place: it was not found, or there is none */
 #define CARVE_END ((uint64_t)1 << 32)          /* nothing is searched behind it: names are 8 digits */
@@ -66,6 +66,12 @@ static inline bool carve_afford(struct carve_work *w, uint64_t n)
 }
 
 /* ---- MLPs: carve_mlp.c */
+
+/* Whether the header of an MLP may begin with these 28 bytes. */
+static inline bool carve_is_head(const uint8_t *p)
+{
+	return be_u32(p) == MLP_MAGIC && be_u16(p + 8) == MLP_HEADER_SIZE && be_u32(p + 24) == MLP_HEADER_SIZE;
+}
 
 /* A rigid mesh whose vertices can be recognised. Offsets count from the start of the MMP. */
 struct carve_mesh {

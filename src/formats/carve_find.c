@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bytes.h"
-
 #define PIECE ((size_t)256 << 10)              /* read at once; whole runs */
 #define LARGE_PAGE ((size_t)2 << 20)
 #define PAGE 4096u                             /* the system copies whole pages faster */
@@ -96,9 +94,7 @@ struct stretch {
 static void find_headers(struct stretch *t, const uint8_t *run, uint64_t at)
 {
 	for (unsigned i = 0; i < CARVE_RUN; i += 4, at += 4) {
-		const uint8_t *p = run + i;
-
-		if (be_u32(p) != 0xfafa0003 || be_u16(p + 8) != 28 || be_u32(p + 24) != 28)
+		if (!carve_is_head(run + i))
 			continue;
 		if (t->s->first)
 			look_at_header(t->s, at);

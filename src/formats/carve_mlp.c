@@ -6,21 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-
-#define HEADER 28u
-#define RECORD_SIZE 28u
 #define AT_ONCE 128u                           /* records read at once */
 #define MESHES_MOST 65535u
 #define SLACK 256u                             /* data_base is less than so far behind the table */
-#define METADATA 0xc0u
-#define SUBMESH 0x60u
 #define SUBMESHES_MOST 4096u
 #define TRIES 256u                             /* meshes that are looked at for some whose vertices can be tested */
-#define STREAM 24u
-#define VERTEX 16u
 #define TOLERANCE 0.05
-#define NONE 0xffffffffu
 
 const uint8_t *carve_look(struct carve_window *w, uint64_t at, size_t n)
 {
@@ -44,30 +35,34 @@ struct head { uint32_t n; uint64_t base; };
 
 static bool read_head(struct source *src, uint64_t at, struct head *out)
 {
-	uint8_t raw[HEADER];
+	uint8_t raw[MLP_HEADER_SIZE];
+	struct mlp_header h;
 	uint64_t end;
 
-	if (src_pread(src, raw, sizeof raw, at))
+	if (src_pread(src, raw, sizeof raw, at) || !carve_is_head(raw))
 		return false;
-	out->n = be_u32(raw + 0x10);
-	out->base = be_u32(raw + 0x14);
-	end = HEADER + (uint64_t)out->n * RECORD_SIZE;
-	return be_u32(raw) == 0xfafa0003 && be_u16(raw + 8) == HEADER && be_u32(raw + 0x18) == HEADER && out->n &&
-	       out->n <= MESHES_MOST && out->base >= end && out->base < end + SLACK;
+	rec_decode(&mlp_header_record, true, raw, &h);
+	*out = (struct head){ h.mesh_count, h.data_base };
+	end = mlp_record_at(out->n);
+	return out->n && out->n <= MESHES_MOST && out->base >= end && out->base < end + SLACK;
 }
 
 /* Calls fn for each record until it says something else than 0. */
-static int each_record(struct source *src, uint64_t at, uint32_t n, int (*fn)(void *ctx, const uint8_t *raw), void *ctx)
+static int each_record(struct source *src, uint64_t at, uint32_t n, int (*fn)(void *ctx, const struct mlp_record *),
+		       void *ctx)
 {
-	uint8_t room[AT_ONCE * RECORD_SIZE];
+	uint8_t room[AT_ONCE * MLP_RECORD_SIZE];
+	struct mlp_record rec;
 	uint32_t k;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < n && !rc; i += k) {
 		k = n - i < AT_ONCE ? n - i : AT_ONCE;
-		rc = src_pread(src, room, k * (size_t)RECORD_SIZE, at + HEADER + (uint64_t)i * RECORD_SIZE);
-		for (uint32_t j = 0; j < k && !rc; j++)
-			rc = fn(ctx, room + j * (size_t)RECORD_SIZE);
+		rc = src_pread(src, room, k * (size_t)MLP_RECORD_SIZE, at + mlp_record_at(i));
+		for (uint32_t j = 0; j < k && !rc; j++) {
+			rec_decode(&mlp_record_record, true, room + j * (size_t)MLP_RECORD_SIZE, &rec);
+			rc = fn(ctx, &rec);
+		}
 	}
 	return rc;
 }
@@ -75,14 +70,14 @@ static int each_record(struct source *src, uint64_t at, uint32_t n, int (*fn)(vo
 struct checking { struct source *src; struct carve_work *work; uint64_t data, end; };
 
 /* Its metadata has the magic, and the id once more. */
-static int check_record(void *ctx, const uint8_t *raw)
+static int check_record(void *ctx, const struct mlp_record *rec)
 {
 	struct checking *c = ctx;
-	uint64_t at = c->data + be_u32(raw + 4), end = at + be_u32(raw + 16);
-	uint8_t meta[0x84];
+	uint64_t at = c->data + rec->metadata_offset, end = at + rec->metadata_size;
+	uint8_t meta[MLP_AT_ID + 4];
 
 	if (!carve_afford(c->work, 1) || end > c->src->size || src_pread(c->src, meta, sizeof meta, at) ||
-	    be_u32(meta) != 0xbaba0031 || be_u32(meta + 0x80) != be_u32(raw))
+	    be_u32(meta) != MLP_METADATA_MAGIC || be_u32(meta + MLP_AT_ID) != rec->mesh_id)
 		return 1;
 	c->end = end > c->end ? end : c->end;
 	return 0;
@@ -122,74 +117,80 @@ static bool read_meta(const struct meta *m, uint64_t at, void *p, size_t n)
 
 static int by_first(const void *a, const void *b)
 {
-	uint32_t x = be_u32((const uint8_t *)a + 0x20), y = be_u32((const uint8_t *)b + 0x20);
+	uint32_t x = be_u32((const uint8_t *)a + MLP_AT_FIRST_INDEX);
+	uint32_t y = be_u32((const uint8_t *)b + MLP_AT_FIRST_INDEX);
 
 	return (x > y) - (x < y);
 }
 
 /* Whether the submeshes divide the indices up. */
-static bool is_partition(const struct meta *meta, const uint8_t *head, uint32_t nindices)
+static bool is_partition(const struct meta *meta, const struct mlp_metadata *head, uint32_t nindices)
 {
-	uint32_t n = be_u32(head + 0xa4);
-	size_t bytes = n <= SUBMESHES_MOST ? (size_t)n * SUBMESH : 0;
+	uint32_t n = head->submesh_count;
+	size_t bytes = n <= SUBMESHES_MOST ? (size_t)n * MLP_SUBMESH_SIZE : 0;
 	uint8_t *v = bytes ? malloc(bytes) : NULL;
 	uint64_t end = 0;
-	bool ok = v && read_meta(meta, be_u32(head + 0xa0), v, bytes);
+	bool ok = v && read_meta(meta, head->submesh_offset, v, bytes);
 
 	if (ok)
-		qsort(v, n, SUBMESH, by_first);
+		qsort(v, n, MLP_SUBMESH_SIZE, by_first);
 	for (uint32_t i = 0; i < n && ok; i++) {
-		const uint8_t *sub = v + (size_t)i * SUBMESH;
+		struct mlp_submesh sub;
 
-		ok = be_u32(sub + 0x20) == end && end % 3 == 0 && be_u32(sub + 0x24) % 3 == 0;
-		end += be_u32(sub + 0x24);
+		rec_decode(&mlp_submesh_record, true, v + (size_t)i * MLP_SUBMESH_SIZE, &sub);
+		ok = sub.first_index == end && end % 3 == 0 && sub.index_count % 3 == 0;
+		end += sub.index_count;
 	}
 	free(v);
 	return ok && end == nindices;
 }
 
-static bool read_box(const uint8_t *head, struct carve_mesh *out)
+static bool read_box(const struct mlp_metadata *head, struct carve_mesh *out)
 {
 	bool ok = true;
 
 	for (unsigned k = 0; k < 3; k++) {
-		out->low[k] = (double)bits_f32(be_u32(head + 0x60 + 4 * k)) - TOLERANCE;
-		out->high[k] = (double)bits_f32(be_u32(head + 0x70 + 4 * k)) + TOLERANCE;
+		out->low[k] = (double)head->aabb_min[k] - TOLERANCE;
+		out->high[k] = (double)head->aabb_max[k] + TOLERANCE;
 		ok = ok && out->low[k] <= out->high[k];
 	}
 	return ok;
 }
 
 /* Vertices and indices take the slice up, each with its size. */
-static bool read_streams(const struct meta *meta, const uint8_t *head, const uint8_t *rec, struct carve_mesh *out)
+static bool read_streams(const struct meta *meta, const struct mlp_metadata *head, const struct mlp_record *rec,
+			 struct carve_mesh *out)
 {
-	uint8_t primary[STREAM], index[STREAM];
-	uint64_t start = be_u32(rec + 8), size = be_u32(rec + 20), vertices, indices;
+	uint8_t raw[2][MLP_STREAM_SIZE];
+	struct mlp_stream v;
+	struct mlp_indices i;
 
-	if (!read_meta(meta, be_u32(head + 0x90), primary, sizeof primary) ||
-	    !read_meta(meta, be_u32(head + 0x98), index, sizeof index))
+	if (!read_meta(meta, head->primary_stream, raw[0], sizeof raw[0]) ||
+	    !read_meta(meta, head->index_stream, raw[1], sizeof raw[1]))
 		return false;
-	vertices = be_u32(primary + 16);
-	indices = be_u32(index + 8);
-	out->nvertices = be_u32(primary);
-	out->nindices = be_u32(index);
-	out->vertices = start + vertices;
-	out->indices = start + indices;
-	return out->nvertices && out->nindices && be_u32(primary + 8) == VERTEX &&
-	       be_u32(primary + 20) == (uint64_t)out->nvertices * VERTEX &&
-	       be_u32(index + 12) == (uint64_t)out->nindices * 2 &&
-	       span_ok(size, vertices, out->nvertices, VERTEX) && span_ok(size, indices, out->nindices, 2) &&
-	       (uint64_t)out->nvertices * VERTEX + (uint64_t)out->nindices * 2 == size;
+	rec_decode(&mlp_stream_record, true, raw[0], &v);
+	rec_decode(&mlp_index_record, true, raw[1], &i);
+	*out = (struct carve_mesh){ .vertices = (uint64_t)rec->mmp_offset + v.offset,
+				    .indices = (uint64_t)rec->mmp_offset + i.offset,
+				    .nvertices = v.vertex_count, .nindices = i.index_count };
+	return v.vertex_count && i.index_count && v.stride == MLP_VERTEX_SIZE &&
+	       v.size == (uint64_t)v.vertex_count * MLP_VERTEX_SIZE && i.size == (uint64_t)i.index_count * 2 &&
+	       span_ok(rec->mmp_size, v.offset, v.size, 1) && span_ok(rec->mmp_size, i.offset, i.size, 1) &&
+	       (uint64_t)v.size + i.size == rec->mmp_size;
 }
 
 /* The mesh of a record, if its vertices can be recognised. */
-static bool read_mesh(const struct reading *r, const uint8_t *rec, struct carve_mesh *out)
+static bool read_mesh(const struct reading *r, const struct mlp_record *rec, struct carve_mesh *out)
 {
-	const struct meta meta = { r->src, r->data + be_u32(rec + 4), be_u32(rec + 16) };
-	uint8_t head[METADATA];
+	const struct meta meta = { r->src, r->data + rec->metadata_offset, rec->metadata_size };
+	uint8_t raw[MLP_METADATA_SIZE];
+	struct mlp_metadata head;
 
-	return read_meta(&meta, 0, head, sizeof head) && be_u32(head + 0x9c) == NONE && read_box(head, out) &&
-	       read_streams(&meta, head, rec, out) && is_partition(&meta, head, out->nindices);
+	if (!read_meta(&meta, 0, raw, sizeof raw))
+		return false;
+	rec_decode(&mlp_metadata_record, true, raw, &head);
+	return head.embedded_stream == MLP_NONE && read_streams(&meta, &head, rec, out) && read_box(&head, out) &&
+	       is_partition(&meta, &head, out->nindices);
 }
 
 /* ---- all of it ---- */
@@ -209,16 +210,15 @@ static bool add_slice(struct carve_gaps *g, uint64_t at, uint64_t size)
 	return true;
 }
 
-static int read_record(void *ctx, const uint8_t *rec)
+static int read_record(void *ctx, const struct mlp_record *rec)
 {
 	struct reading *r = ctx;
 	struct carve_mlp *m = r->m;
-	uint32_t mmp = be_u32(rec + 20), mgp = be_u32(rec + 24);
 
 	if (m->nmeshes < CARVE_MESHES && r->tries++ < TRIES)
 		m->nmeshes += read_mesh(r, rec, &m->mesh[m->nmeshes]);
-	r->nomem = (mmp && !add_slice(&m->mmp_gaps, be_u32(rec + 8), mmp)) ||
-		   (mgp && !add_slice(&m->mgp_gaps, be_u32(rec + 12), mgp));
+	r->nomem = (rec->mmp_size && !add_slice(&m->mmp_gaps, rec->mmp_offset, rec->mmp_size)) ||
+		   (rec->mgp_size && !add_slice(&m->mgp_gaps, rec->mgp_offset, rec->mgp_size));
 	return r->nomem;
 }
 

@@ -5,9 +5,6 @@
  * For the MGP the places of its gaps have to be zero, which is told of 64 places at once. */
 #include "carve.h"
 
-#include "bytes.h"
-
-#define VERTEX 16u
 #define LOOK 8u                                /* what a place costs at least that is looked at */
 
 static bool bit(const uint64_t *v, uint64_t i)
@@ -43,7 +40,8 @@ static uint64_t miss_of_indices(struct carve_placing *p, const struct carve_mesh
 static uint64_t miss_of_vertices(struct carve_placing *p, const struct carve_mesh *m, uint64_t at)
 {
 	for (uint32_t i = m->nvertices; i; i--) {
-		const uint8_t *v = carve_look(&p->vertices, at + m->vertices + (uint64_t)(i - 1) * VERTEX, VERTEX);
+		const uint8_t *v = carve_look(&p->vertices, at + m->vertices + (uint64_t)(i - 1) * MLP_VERTEX_SIZE,
+					      MLP_VERTEX_SIZE);
 
 		if (!v || !in_box(m, v) || !carve_afford(&p->work, 1))
 			return i;

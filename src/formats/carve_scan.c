@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "bytes.h"
-
 #if defined __x86_64__
 #include <immintrin.h>
 #endif

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "bytes.h"
-
 #define IN 16384u                              /* of a stream, read at once */
 #define BEGINNING 65536u                       /* bytes in which the MLP begins */
 #define LARGEST ((size_t)64 << 20)             /* of a stream that is unpacked as a whole */
@@ -54,8 +52,8 @@ static size_t unpack(struct deflated *d, uint64_t at, uint8_t *to, size_t most, 
 
 static bool has_header(const uint8_t *p, size_t n)
 {
-	for (size_t i = 0; i + 28 <= n; i += 4)
-		if (be_u32(p + i) == 0xfafa0003 && be_u16(p + i + 8) == 28 && be_u32(p + i + 24) == 28)
+	for (size_t i = 0; i + MLP_HEADER_SIZE <= n; i += 4)
+		if (carve_is_head(p + i))
 			return true;
 	return false;
 }

@@ -7,7 +7,6 @@
  *
  * What cannot be found is left out. No size can change. */
 #include "carve.h"
-#include "mlp.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAGIC 0xfafa0003u
-
 #define S struct mlp_header
 static const struct field header_fields[] = {
 	U32(S, magic, 0x00, "FAFA0003", .view = V_HEX, .flags = FL_HIDDEN),
@@ -158,7 +156,7 @@ const struct variant mlp_variant = { "1", "The only known one", sections, ARRAY_
 /* What else is wrong with it is for open() to say. */
 static int probe(struct probe *p)
 {
-	return p->n >= 4 && be_u32(p->head) == MAGIC ? 95 : 0;
+	return p->n >= 4 && be_u32(p->head) == MLP_MAGIC ? 95 : 0;
 }
 
 /* ---- views ---- */

@@ -6,6 +6,8 @@
 #include "format.h"
 #include "num.h"
 
+#define MLP_MAGIC 0xfafa0003u
+#define MLP_METADATA_MAGIC 0xbaba0031u
 #define MLP_HEADER_SIZE 0x1cu
 #define MLP_RECORD_SIZE 28u
 #define MLP_METADATA_SIZE 0xc0u                /* of its header; submeshes and descriptors follow */
@@ -52,10 +54,10 @@ extern const struct record mlp_header_record, mlp_record_record, mlp_metadata_re
 	mlp_index_record, mlp_submesh_record, mlp_vertex_record, mlp_summary_record;
 extern const struct variant mlp_variant;
 
-/* Fields that edits write, in their records. */
+/* Fields that are looked at or written one by one, in their records. */
 #define MLP_AT_SPHERE 0x50u                    /* metadata */
-#define MLP_AT_AABB_MIN 0x60u
-#define MLP_AT_AABB_MAX 0x70u
+#define MLP_AT_AABB_MIN 0x60u                  /* the box: aabb_max follows */
+#define MLP_AT_ID 0x80u
 #define MLP_AT_FIRST_INDEX 0x20u               /* submesh; index_count follows */
 #define MLP_AT_MATERIAL 0x34u
 

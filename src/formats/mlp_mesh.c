@@ -7,7 +7,6 @@
 
 #include "mlp_open.h"
 
-#define MAGIC 0xbaba0031u
 #define PRIMITIVE 5u                           /* list of triangles */
 #define INDEX_TYPE 1u                          /* 16 bits */
 #define SUBMESHES_MOST (1u << 22)              /* of all meshes */
@@ -81,8 +80,9 @@ static int check_metadata(const struct reading *r)
 	const struct mlp_metadata *h = &r->meta;
 	uint32_t size = r->mesh->rec.metadata_size;
 
-	if (h->magic != MAGIC)
-		return wrong(r, MLP_LIBRARY, r->at, "magic", "0x%08x, expected 0x%08x", h->magic, MAGIC);
+	if (h->magic != MLP_METADATA_MAGIC)
+		return wrong(r, MLP_LIBRARY, r->at, "magic", "0x%08x, expected 0x%08x", h->magic,
+			     MLP_METADATA_MAGIC);
 	if (h->header_size != MLP_METADATA_SIZE)
 		return wrong(r, MLP_LIBRARY, r->at + 0x08, "header size", "%u, expected %u", h->header_size,
 			     MLP_METADATA_SIZE);

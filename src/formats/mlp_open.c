@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC 0xfafa0003u
 #define MESHES_MOST 65535u
 #define BROKEN_MOST 8192u                      /* with more of them it is no quartet */
 #define FOLD 4u                                /* slices may share bytes: so often all of a file is read, and */
@@ -20,8 +19,8 @@ static int check_header(const struct object *o, const struct mlp_header *h, stru
 {
 	uint64_t size = o->src->size, end = MLP_HEADER_SIZE + (uint64_t)h->mesh_count * MLP_RECORD_SIZE;
 
-	if (h->magic != MAGIC)
-		return err_at(e, EBADMSG, o->src, 0, "magic", "0x%08x, expected 0x%08x", h->magic, MAGIC);
+	if (h->magic != MLP_MAGIC)
+		return err_at(e, EBADMSG, o->src, 0, "magic", "0x%08x, expected 0x%08x", h->magic, MLP_MAGIC);
 	if (h->header_size != MLP_HEADER_SIZE)
 		return err_at(e, EBADMSG, o->src, 0x08, "header size", "%u, expected %u", h->header_size,
 			      MLP_HEADER_SIZE);
@@ -98,7 +97,6 @@ static int by_id(const void *a, const void *b)
 	return (x->sub > y->sub) - (x->sub < y->sub);
 }
 
-
 /* Numbers the ids in the order of their first use. v: all uses, sorted by id. */
 static void number_materials(struct mlp *m, struct use *v, uint32_t *material)
 {
@@ -152,7 +150,7 @@ static int read_mesh(struct mlp_opening *x, uint32_t i, uint32_t *nbroken, struc
 	struct err why = { 0 };
 	int rc = mlp_read_mesh(x, i, &why);
 
-	if (!rc || rc != -EBADMSG) {
+	if (rc != -EBADMSG) {
 		if (rc && e)
 			*e = why;
 		return rc;
