@@ -60,25 +60,11 @@ static int find(struct object *o, struct err *e)
 	return rc;
 }
 
-static bool overlap(const struct carve_place *a, const struct carve_place *b)
-{
-	return a->at != CARVE_NONE && b->at != CARVE_NONE && a->at < b->at + b->size && b->at < a->at + a->size;
-}
-
-struct owned { struct carve_place place; uint32_t of; };
-
-static int by_place(const void *a, const void *b)
-{
-	const struct owned *x = a, *y = b;
-
-	return (x->place.at > y->place.at) - (x->place.at < y->place.at);
-}
-
 /* Quartets that have bytes of each other, or members that have, are not written. */
 static int find_shared(const struct carve_finding *f, struct entry *v, struct err *e)
 {
-	struct owned *all = malloc((3 * (size_t)f->n + 1) * sizeof *all);
-	size_t n = 0, far = 0;                 /* far: of those so far, the one that ends last */
+	struct claim *all = malloc((3 * (size_t)f->n + 1) * sizeof *all);
+	size_t n = 0;
 
 	if (!all)
 		return err_nomem(e);
@@ -87,18 +73,11 @@ static int find_shared(const struct carve_finding *f, struct entry *v, struct er
 
 		for (size_t k = 0; k < ARRAY_LEN(own); k++)
 			if (own[k]->at != CARVE_NONE)
-				all[n++] = (struct owned){ *own[k], i };
+				all[n++] = (struct claim){ own[k]->at, own[k]->at + own[k]->size, i, false };
 	}
-	qsort(all, n, sizeof *all, by_place);
-	for (size_t k = 1; k < n; k++) {
-		if (overlap(&all[k].place, &all[far].place))
-			v[all[k].of].shared = v[all[far].of].shared = true;
-		if (all[k].place.at + all[k].place.size > all[far].place.at + all[far].place.size)
-			far = k;
-	}
-	for (size_t k = 0; k + 1 < n; k++)
-		if (overlap(&all[k].place, &all[k + 1].place))
-			v[all[k].of].shared = v[all[k + 1].of].shared = true;
+	claims_compare(all, n);
+	for (size_t k = 0; k < n; k++)
+		v[all[k].owner].shared |= all[k].shared;
 	free(all);
 	return 0;
 }

@@ -145,55 +145,36 @@ static int read_directory(struct object *o, struct pak *pak, struct err *e)
 
 /* ---- who shares bytes ---- */
 
-/* Bytes of the archive that are somebody's. */
-struct pak_span { uint64_t at, end; uint32_t owner; };
 #define PAK_TABLE 0xffffffffu                  /* as an owner: header or directory */
 
-static int by_place(const void *a, const void *b)
-{
-	const struct pak_span *x = a, *y = b;
-
-	return (x->at > y->at) - (x->at < y->at);
-}
-
 /* All that has bytes; the number of them. What is lost has none: its numbers are wrong. */
-static uint32_t list_spans(const struct pak *pak, struct pak_span *v)
+static uint32_t list_claims(const struct pak *pak, struct claim *v)
 {
 	const uint64_t start = pak->header.directory;
-	bool sorted = true;
 	uint32_t n = 0;
 
-	v[n++] = (struct pak_span){ 0, PAK_HEADER_SIZE, PAK_TABLE };
+	v[n++] = (struct claim){ 0, PAK_HEADER_SIZE, PAK_TABLE, false };
 	if (pak->header.size)
-		v[n++] = (struct pak_span){ start, start + pak->header.size, PAK_TABLE };
+		v[n++] = (struct claim){ start, start + pak->header.size, PAK_TABLE, false };
 	for (uint32_t i = 0; i < pak->n; i++) {
 		const struct entry *entry = &pak->shown[i];
 
-		if (!entry->size)
-			continue;
-		sorted &= entry->at >= v[n - 1].at;
-		v[n++] = (struct pak_span){ entry->at, entry->at + entry->size, i };
+		if (entry->size)
+			v[n++] = (struct claim){ entry->at, entry->at + entry->size, i, false };
 	}
-	if (!sorted)
-		qsort(v, n, sizeof *v, by_place);
 	return n;
 }
 
-/* In order of their places, a span shares bytes with one before it when the farthest end so far lies behind its start,
- * and with one behind it when the next start lies before its end. */
 static int find_shared(struct pak *pak, struct err *e)
 {
-	struct pak_span *v = malloc((pak->n + (size_t)2) * sizeof *v);
-	uint32_t n = v ? list_spans(pak, v) : 0;
-	uint64_t end = 0;
+	struct claim *v = malloc((pak->n + (size_t)2) * sizeof *v);
+	uint32_t n = v ? list_claims(pak, v) : 0;
 
 	if (!v)
 		return err_nomem(e);
+	claims_compare(v, n);
 	for (uint32_t k = 0; k < n; k++) {
-		bool shared = end > v[k].at || (k + 1 < n && v[k + 1].at < v[k].end);
-
-		end = v[k].end > end ? v[k].end : end;
-		if (!shared || v[k].owner == PAK_TABLE)
+		if (!v[k].shared || v[k].owner == PAK_TABLE)
 			continue;
 		pak->shown[v[k].owner].shared = true;
 		pak->nshared++;

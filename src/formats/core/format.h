@@ -379,6 +379,15 @@ static inline uint64_t entry_stored(const struct entry *v)
 	return v->packed ? v->stream : v->size;
 }
 
+/* Bytes of a container that are somebody's. */
+struct claim {
+	uint64_t at, end;
+	uint32_t owner;
+	bool shared;                           /* out */
+};
+/* Sorts n claims, none of them empty, by their places, and tells which have bytes that another one has too. */
+void claims_compare(struct claim *v, size_t n);
+
 struct entries {
 	struct entry *v;                       /* in the object's arena, as the names */
 	uint32_t n;

@@ -394,6 +394,30 @@ int object_gaps(const struct object *o, int (*fn)(void *ctx, uint64_t at, uint64
 
 /* ---- containers ---- */
 
+static int by_start(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* In order of their places, a claim shares bytes with one before it when the farthest end so far lies behind its start,
+ * and with one behind it when the next start lies before its end. */
+void claims_compare(struct claim *v, size_t n)
+{
+	bool sorted = true;
+	uint64_t end = 0;
+
+	for (size_t k = 1; k < n && sorted; k++)
+		sorted = v[k - 1].at <= v[k].at;
+	if (!sorted)
+		qsort(v, n, sizeof *v, by_start);
+	for (size_t k = 0; k < n; k++) {
+		v[k].shared = end > v[k].at || (k + 1 < n && v[k + 1].at < v[k].end);
+		end = v[k].end > end ? v[k].end : end;
+	}
+}
+
 static struct source *entry_slice(struct source *src, const struct format *container, const struct entry *entry)
 {
 	struct source *slice = src_slice(src, entry->at, entry_stored(entry)), *out;
