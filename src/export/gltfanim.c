@@ -9,7 +9,6 @@
 #include "bytes.h"
 #include "gltf.h"
 
-#define RADIANS (3.14159265358979323846 / 180)
 #define INPUTS_KEPT 32u                        /* times of samplers that others may share */
 #define LOOK_AHEAD 64u                         /* frames that one key may stand for, with a tolerance */
 
@@ -356,7 +355,7 @@ int glb_animation(struct glb *g, const struct geo_clip *clip, const struct geo_t
 
 	x.rate = clip->rate > 0 ? clip->rate : timing && timing->fps > 0 ? timing->fps : GEO_FPS;
 	/* Keys that are shown as they are stored stay. */
-	x.tolerance = timing && !clip->linear ? timing->tolerance * RADIANS : 0;
+	x.tolerance = timing && !clip->linear ? timing->tolerance * GEO_DEGREE : 0;
 	x.baked = timing && timing->baked;
 	x.channels = cJSON_CreateArray();
 	x.samplers = cJSON_CreateArray();

@@ -62,7 +62,7 @@ uint64_t anm_track_size(const struct anm_heads *h, const struct anm_moves *t);
 
 /* ---- what clips do to a skeleton; anm_play.c ---- */
 
-#define ANM_ANGLE (3.14159265358979323846 / 8192)      /* radians */
+#define ANM_ANGLE (GEO_PI / 8192)              /* radians */
 /* The channel that a curve is, and what 1 means in it. */
 uint32_t anm_bit(unsigned channel);
 double anm_unit(unsigned channel);

@@ -386,7 +386,7 @@ int anm_clips_put(struct object *o, const struct geo_skeleton *s, struct geo_wis
 
 	x.rate = timing->fps > 0 ? timing->fps : GEO_FPS;
 	x.baked = timing->baked;
-	x.tolerance = timing->tolerance * ANM_ANGLE * 8192 / 180;
+	x.tolerance = timing->tolerance * GEO_DEGREE;
 	x.bytes = arena_alloc(&x.a, (size_t)nclips + 1, sizeof *x.bytes);
 	x.by = arena_alloc(&x.a, (size_t)nclips + 1, sizeof *x.by);
 	x.agreed = arena_alloc(&x.a, (size_t)nclips + 1, sizeof *x.agreed);

@@ -7,10 +7,6 @@
 
 #include "jom.h"
 
-#define TICKS 60                               /* a second */
-#define ANGLE (3.14159265358979323846 / 32768) /* radians */
-#define FIXED 65536.0
-
 struct reading {
 	const struct jom_model *m;
 	const struct geo_skeleton *s;
@@ -46,9 +42,9 @@ static bool take_bone(const struct reading *r, uint32_t bone, struct geo_track *
 	const struct geo_joint *j = &r->s->joint[bone];
 	uint32_t angles = jom_root_record.size + bone * jom_angles_record.size;
 
-	if (j->parent < 0 && !take_curves(r, out->curve + GEO_MOVE, 0, 4, 1 / FIXED, j->move))
+	if (j->parent < 0 && !take_curves(r, out->curve + GEO_MOVE, 0, 4, 1 / JOM_FIXED, j->move))
 		return false;
-	return take_curves(r, out->curve + GEO_TURN, angles, 2, ANGLE, NULL);
+	return take_curves(r, out->curve + GEO_TURN, angles, 2, JOM_ANGLE, NULL);
 }
 
 /* A key takes 6 bytes for a bone, and a hundred when it is read. */
@@ -78,7 +74,7 @@ int jom_clip(struct object *o, uint32_t i, const struct geo_skeleton *s, struct 
 	rc = check_size(&r, e);
 	if (rc)
 		return rc;
-	*out = (struct geo_clip){ .name = m->clip_names[i], .rate = TICKS, .linear = true, .loops = an.flags & 1 };
+	*out = (struct geo_clip){ .name = m->clip_names[i], .rate = JOM_TICKS, .linear = true, .loops = an.flags & 1 };
 	out->track = arena_alloc(a, (size_t)n + 1, sizeof *out->track);
 	if (!out->track)
 		return err_nomem(e);

@@ -10,14 +10,10 @@
 
 #include "jom.h"
 
-#define TICKS 60.0
-#define ANGLE (3.14159265358979323846 / 32768) /* radians */
-#define FIXED 65536.0
 #define ROUNDED 1e-6                           /* of a number that was a float for a while */
 #define STAYS 1e-3
 #define SCALED 1e-3
-#define HALF 3.14159265358979323846
-#define BENT (3.14159265358979323846 / 180)    /* between keys, that is told */
+#define BENT GEO_DEGREE                        /* between keys, that is told */
 
 struct putting {
 	struct object *o;
@@ -35,7 +31,7 @@ struct putting {
 
 static double seconds_of(const struct putting *x, double key)
 {
-	return key * x->an.key_ticks / TICKS;
+	return key * x->an.key_ticks / JOM_TICKS;
 }
 
 PRINTF(3, 4)
@@ -67,8 +63,8 @@ static int put_offset(struct putting *x, uint32_t bone, const struct geo_pose *w
 	const struct geo_joint *j = &x->s->joint[bone];
 
 	for (unsigned k = 0; k < 3; k++) {
-		double sign = k ? -FIXED : FIXED, v = (now->move[k] - (double)j->move[k]) * sign;
-		double near = 1 + ROUNDED * FIXED * fabs(was->move[k]);
+		double sign = k ? -JOM_FIXED : JOM_FIXED, v = (now->move[k] - (double)j->move[k]) * sign;
+		double near = 1 + ROUNDED * JOM_FIXED * fabs(was->move[k]);
 		uint8_t *raw = x->raw + 4 * k;
 
 		if (fabs(v - jom_i32(raw)) <= near)
@@ -89,14 +85,14 @@ static void put_angles(struct putting *x, uint32_t bone, const struct geo_track 
 	uint8_t *raw = x->raw + jom_root_record.size + bone * jom_angles_record.size;
 	double to[3], angle[3];
 
-	if (geo_turns_apart(was->turn, now->turn) <= ANGLE + x->tolerance)
+	if (geo_turns_apart(was->turn, now->turn) <= JOM_ANGLE + x->tolerance)
 		return;
 	for (unsigned k = 0; k < 3; k++)
 		to[k] = t->curve[GEO_TURN + k].key[key].value;
 	geo_angles_near(now->turn, to, angle);
 	for (unsigned k = 0; k < 3; k++)
-		if (fabs(angle[k] - to[k]) > ANGLE)
-			put_be16(raw + 2 * k, (uint16_t)lround(angle[k] / (k ? -ANGLE : ANGLE)));
+		if (fabs(angle[k] - to[k]) > JOM_ANGLE)
+			put_be16(raw + 2 * k, (uint16_t)lround(angle[k] / (k ? -JOM_ANGLE : JOM_ANGLE)));
 }
 
 static int put_bone(struct putting *x, uint32_t bone, uint32_t key)
@@ -139,7 +135,7 @@ static void look_between(struct putting *x, uint32_t bone, uint32_t key)
 		way.move[k] = (a.move[k] + b.move[k]) / 2;
 	/* Of half a turn there is no telling which way it goes. */
 	geo_turn_between(a.turn, b.turn, 0.5, way.turn);
-	x->bent |= geo_turns_apart(a.turn, b.turn) < HALF - BENT && differ(&mid, &way);
+	x->bent |= geo_turns_apart(a.turn, b.turn) < GEO_PI - BENT && differ(&mid, &way);
 }
 
 static int check_end(const struct putting *x, uint32_t bone)
@@ -203,7 +199,7 @@ int jom_clips_put(struct object *o, const struct geo_skeleton *s, struct geo_wis
 
 		if (wish[i].clip >= m->table[JOM_ANIM].n)
 			continue;
-		x.tolerance = timing->tolerance * BENT;
+		x.tolerance = timing->tolerance * GEO_DEGREE;
 		rec_decode(&jom_animation_record, true, jom_row(m, JOM_ANIM, wish[i].clip), &x.an);
 		x.raw = arena_alloc(&a, (size_t)m->key_size + 1, 1);
 		rc = x.raw ? jom_clip(o, wish[i].clip, s, &x.clip, &a, e) : err_nomem(e);

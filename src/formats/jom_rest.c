@@ -18,7 +18,7 @@ struct edit {
 static int add_move(const struct geo_joint *now, const struct geo_joint *was, int64_t off[3], struct err *e)
 {
 	for (unsigned k = 0; k < 3; k++) {
-		double v = round(((double)now->move[k] - (double)was->move[k]) * 65536);
+		double v = round(((double)now->move[k] - (double)was->move[k]) * JOM_FIXED);
 
 		if (!(fabs(v) <= (double)UINT32_MAX))
 			return err_set(e, EINVAL, "bone %.60s: %g is outside -32768..32767.99998", now->name,
@@ -39,7 +39,7 @@ static int write_pivot(const struct edit *x, uint32_t i, const char *name, struc
 
 		if (v < INT32_MIN || v > INT32_MAX)
 			return err_set(e, EINVAL, "bone %.60s: its place, %g, is outside -32768..32767.99998", name,
-				       (double)v / 65536);
+				       (double)v / JOM_FIXED);
 		put_be32(raw + 4 * (size_t)k, (uint32_t)(int32_t)v);
 	}
 	return object_patch(x->o, 0, jom_row_at(x->m, JOM_BONE, i) + f.at, raw, sizeof raw, "pivot of a bone", e);

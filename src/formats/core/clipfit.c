@@ -218,20 +218,17 @@ bool geo_wish_is(const struct geo_wish *w, const char *name, bool exact)
 /* The one of angle + 2 pi k that is nearest to a. */
 static double unwound(double angle, double to)
 {
-	const double turn = 2 * 3.14159265358979323846;
-
-	return angle + turn * round((to - angle) / turn);
+	return angle + 2 * GEO_PI * round((to - angle) / (2 * GEO_PI));
 }
 
 void geo_angles_near(const double turn[4], const double to[3], double angle[3])
 {
-	const double half = 3.14159265358979323846;
 	double a[3], b[3], far[2] = { 0 };
 
 	geo_angles_of(turn, a);
-	b[0] = a[0] + half;
-	b[1] = half - a[1];
-	b[2] = a[2] + half;
+	b[0] = a[0] + GEO_PI;
+	b[1] = GEO_PI - a[1];
+	b[2] = a[2] + GEO_PI;
 	for (unsigned k = 0; k < 3; k++) {
 		a[k] = unwound(a[k], to[k]);
 		b[k] = unwound(b[k], to[k]);

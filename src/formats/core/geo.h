@@ -301,6 +301,8 @@ int geo_curve_fit(const struct geo_curve *c, const double *was, const double *no
 void geo_angles_near(const double turn[4], const double to[3], double angle[3]);
 double geo_turns_apart(const double a[4], const double b[4]);          /* radians */
 
+#define GEO_PI 3.14159265358979323846
+#define GEO_DEGREE (GEO_PI / 180)
 /* Angles around x, y and z, in that order, and the quaternion they are; and back: y within a quarter turn. */
 void geo_turn_of(const double angle[3], double turn[4]);
 void geo_angles_of(const double turn[4], double angle[3]);

@@ -133,11 +133,9 @@ int object_open(const struct format *format, struct source *src, const struct su
 	o->around = around;
 	o->last_fault = &o->faults;
 	rc = find_members(o, &why);
-	if (rc)
-		;
-	else if (format->model && format->model->open)
+	if (!rc && format->model && format->model->open)
 		rc = format->model->open(o, &why);
-	else if (format->container && format->container->open)
+	else if (!rc && format->container && format->container->open)
 		rc = format->container->open(o, &why);
 	if (rc == -EBADMSG || rc == -EFBIG) {
 		object_fault(o, PART_OBJECT, 0, true, &why);
