@@ -132,6 +132,30 @@ static void test_turns(void **state)
 	all_near(q, (const double[]){ 0, 0, sin(QUARTER / 4), cos(QUARTER / 4) }, 4);
 }
 
+/* Turns made of floats, with y up, down, or nearly so, stay what they are: their angles make them again. */
+static void test_upright(void **state)
+{
+	static const double off[] = { 0, 1e-8, 3e-7, 2e-6, 1e-4, 0.01 };
+	double q[4], again[4], angle[3];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+		for (unsigned k = 0; k < 400; k++) {
+			double x = k % 20 * 0.3 - 3, z = k / 20 * 0.3 - 3;
+
+			geo_turn_of((const double[]){ x, k % 2 ? QUARTER - off[i] : off[i] - QUARTER, z }, q);
+			for (unsigned c = 0; c < 4; c++)
+				q[c] = (double)(float)q[c];
+			geo_angles_of(q, angle);
+			geo_turn_of(angle, again);
+			assert_true(geo_turns_apart(q, again) < 5e-6);
+			assert_true(fabs(angle[1]) <= QUARTER + 1e-15);
+		}
+	geo_turn_of((const double[]){ 0.25, -QUARTER, 0.5 }, q);       /* by their sum */
+	geo_angles_of(q, angle);
+	all_near(angle, (const double[]){ 0, -QUARTER, 0.75 }, 3);
+}
+
 /* ---- poses ---- */
 
 static void test_pose(void **state)
@@ -661,7 +685,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_curve), cmocka_unit_test(test_one_key), cmocka_unit_test(test_jump),
-		cmocka_unit_test(test_key_frames), cmocka_unit_test(test_turns), cmocka_unit_test(test_pose),
+		cmocka_unit_test(test_key_frames), cmocka_unit_test(test_turns), cmocka_unit_test(test_upright),
+		cmocka_unit_test(test_pose),
 		cmocka_unit_test(test_linear_turn), cmocka_unit_test(test_tracks_of_mhp3rd),
 		cmocka_unit_test(test_parts_of_mhfu), cmocka_unit_test(test_motions), cmocka_unit_test(test_cubic),
 		cmocka_unit_test(test_baked), cmocka_unit_test(test_odd_clips), cmocka_unit_test(test_too_long),

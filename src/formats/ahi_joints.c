@@ -17,23 +17,20 @@ struct gathering {
 	uint8_t (*text)[AHI_NAME_SIZE];
 };
 
-/* Around x, then y, then z. */
 static void turn(const float angle[3], float out[4])
 {
-	double s[3], c[3];
+	double wide[3], q[4];
 	bool any = false;
 
 	for (unsigned k = 0; k < 3; k++) {
 		any |= isfinite(angle[k]) && fabs((double)angle[k]) > NOISE;
-		s[k] = sin((double)angle[k] / 2);
-		c[k] = cos((double)angle[k] / 2);
+		wide[k] = angle[k];
 	}
 	if (!any)
 		return;
-	out[0] = (float)(s[0] * c[1] * c[2] - c[0] * s[1] * s[2]);
-	out[1] = (float)(c[0] * s[1] * c[2] + s[0] * c[1] * s[2]);
-	out[2] = (float)(c[0] * c[1] * s[2] - s[0] * s[1] * c[2]);
-	out[3] = (float)(c[0] * c[1] * c[2] + s[0] * s[1] * s[2]);
+	geo_turn_of(wide, q);
+	for (unsigned k = 0; k < 4; k++)
+		out[k] = (float)q[k];
 }
 
 static int gather(void *ctx, uint32_t i, const uint8_t *raw, struct source *src, uint64_t at)

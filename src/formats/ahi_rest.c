@@ -1,28 +1,12 @@
 /* Bones of a skeleton with other places at rest (spec/mhp.md 5.1, 5.5): offsets from the parent, and angles around x,
  * then y, then z. */
 #include <errno.h>
-#include <math.h>
 
 #include "ahi.h"
 #include "bytes.h"
 
 #define AHI_ROTATION 0x2cu
 #define AHI_OFFSET 0x3cu
-
-/* The angles whose turns make that one; where y is a right angle, x and z turn around the same axis, and z stays 0. */
-static void angles_of(const float q[4], float out[3])
-{
-	double x = q[0], y = q[1], z = q[2], w = q[3], s = 2 * (w * y - x * z);
-
-	out[1] = (float)(fabs(s) >= 1 ? copysign(acos(0), s) : asin(s));
-	if (fabs(s) > 1 - 1e-9) {
-		out[0] = (float)(2 * atan2(x, w));
-		out[2] = 0;
-		return;
-	}
-	out[0] = (float)atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y));
-	out[2] = (float)atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z));
-}
 
 static int put_floats(struct object *o, uint64_t at, const float v[3], const char *what, struct err *e)
 {
@@ -48,10 +32,18 @@ static int put_offset(struct object *o, uint64_t at, const float move[3], struct
 	return rc ? rc : put_floats(o, at, v, "offset of a bone", e);
 }
 
+static int put_turn(struct object *o, uint64_t at, const float q[4], struct err *e)
+{
+	double turn[4] = { q[0], q[1], q[2], q[3] }, angle[3];
+
+	geo_angles_of(turn, angle);
+	return put_floats(o, at, (const float[]){ (float)angle[0], (float)angle[1], (float)angle[2] },
+			  "rotation of a bone", e);
+}
+
 int ahi_skeleton_put(struct object *o, const struct geo_skeleton *now, const uint8_t *change, struct err *e)
 {
 	const struct ahi_skeleton *s = o->priv;
-	float angle[3];
 	int rc = 0;
 
 	for (uint32_t i = 0; i < now->n && i < s->nbones && !rc; i++) {
@@ -63,10 +55,8 @@ int ahi_skeleton_put(struct object *o, const struct geo_skeleton *now, const uin
 				       j->name, (double)j->scale[0], (double)j->scale[1], (double)j->scale[2]);
 		if (change[i] & GEO_MOVED)
 			rc = put_offset(o, at + AHI_OFFSET, j->move, e);
-		if (!rc && (change[i] & GEO_TURNED)) {
-			angles_of(j->turn, angle);
-			rc = put_floats(o, at + AHI_ROTATION, angle, "rotation of a bone", e);
-		}
+		if (!rc && (change[i] & GEO_TURNED))
+			rc = put_turn(o, at + AHI_ROTATION, j->turn, e);
 	}
 	return rc;
 }

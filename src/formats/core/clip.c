@@ -89,19 +89,23 @@ void geo_turn_of(const double angle[3], double turn[4])
 	turn[3] = c[0] * c[1] * c[2] + s[0] * s[1] * s[2];
 }
 
+#define UPRIGHT 1e-6                           /* y so near to a right angle is one: turns are mostly made of floats */
+
+/* Half the sum of x and z, and half their difference, stand in the turn by themselves, each times what y leaves of it.
+ * At a right angle only one of them is left: x and z turn around one axis, and z does it all. */
 void geo_angles_of(const double turn[4], double angle[3])
 {
-	double x = turn[0], y = turn[1], z = turn[2], w = turn[3], up = 2 * (w * y - z * x);
-	double flat = hypot(1 - 2 * (y * y + z * z), 2 * (x * y + w * z));
+	double x = turn[0], y = turn[1], z = turn[2], w = turn[3];
+	double sum = atan2(x + z, w - y), apart = atan2(x - z, w + y);
+	double of_sum = hypot(x + z, w - y), of_apart = hypot(x - z, w + y);
 
-	angle[1] = atan2(up, flat);
-	if (flat > 1e-9) {
-		angle[0] = atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y));
-		angle[2] = atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z));
-	} else {                               /* x and z turn around one axis: z does it all */
-		angle[0] = 0;
-		angle[2] = atan2(-2 * (x * y - w * z), 1 - 2 * (x * x + z * z));
-	}
+	if (of_sum < UPRIGHT)
+		sum = -apart;
+	else if (of_apart < UPRIGHT)
+		apart = -sum;
+	angle[0] = remainder(sum + apart, 2 * GEO_PI);
+	angle[1] = 2 * atan2(of_apart - of_sum, of_apart + of_sum);
+	angle[2] = remainder(sum - apart, 2 * GEO_PI);
 }
 
 void geo_turn_between(const double a[4], const double b[4], double s, double out[4])
