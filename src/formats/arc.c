@@ -146,7 +146,7 @@ static int verify_entry(struct object *o, const struct arc *arc, uint32_t i, str
 	if (!rc)
 		src_unpin(&pin);
 	src_put(src);
-	return rc ? err_set(e, why.code, "%.60s: %.170s", arc_label(arc->name[i]).text, why.text) : 0;
+	return rc ? err_set(e, why.code, "%.60s: %.170s", path_text(arc->name[i], ARC_SEPARATOR).s, why.text) : 0;
 }
 
 /* The table from what was understood of it, and each stream. */
@@ -178,7 +178,7 @@ static int verify(struct object *o, const struct entries *entries, struct err *e
 
 static const struct container_ops container = {
 	.open = arc_open, .list = list, .locate = locate, .verify = verify, .info = info, .put = arc_put,
-	.packer = &zlib_packer, .separator = '\\', .raw = true,
+	.packer = &zlib_packer, .separator = ARC_SEPARATOR, .raw = true,
 };
 
 const struct format fmt_arc = {

@@ -3,12 +3,14 @@
 #define MODELFS_ARC_H
 
 #include "format.h"
+#include "names.h"
 
 #define ARC_PATH_SIZE 64u
 #define ARC_ENTRY_SIZE 80u
 #define ARC_HEADER_MOST 12u
 #define ARC_LONG_HEADER 0x10u                  /* the first version whose header has 12 bytes */
 #define ARC_LZX_VERSION 0x11u
+#define ARC_SEPARATOR '\\'                    /* of folders in a path */
 
 /* Places of fields in an entry that are written one by one. */
 #define ARC_AT_PACKED 0x44u
@@ -66,10 +68,6 @@ extern const struct variant arc_variants[2];   /* with the short header, with th
 /* Bytes of the header, from the first ones of an archive; 0 and why for one whose data cannot be read. */
 uint32_t arc_header_size(const uint8_t *head, size_t n, const struct source *src, struct err *e);
 int arc_open(struct object *o, struct err *e);
-
-/* A name as it can stand in a message, with the separators that are shown. */
-struct arc_label { char text[81]; };
-struct arc_label arc_label(const char *name);
 
 /* The extension of a type, or eight digits of it. */
 void arc_extension(uint32_t type, char out[9]);

@@ -115,11 +115,12 @@ static int find_end(struct arc_edit *t, uint64_t *at, struct err *e)
 	rc = object_resize(t->o, 0, end, &why);
 	if (!rc && *at != t->at)
 		object_say(t->o, "%s is at the end of the archive now: its place had %" PRIu64 " bytes, %zu are needed",
-			   arc_label(t->arc->name[t->i]).text, t->room, t->nstored);
+			   path_text(t->arc->name[t->i], ARC_SEPARATOR).s, t->room, t->nstored);
 	if (rc == -ENOSPC || rc == -EROFS)
 		return err_set(e, ENOSPC, "%s: the place of its stream has %" PRIu64 " bytes, %zu are needed: %" PRIu64
 			       " bytes are missing; -o grow would let the archive grow",
-			       arc_label(t->arc->name[t->i]).text, t->room, t->nstored, t->nstored - t->room);
+			       path_text(t->arc->name[t->i], ARC_SEPARATOR).s, t->room, t->nstored,
+			       t->nstored - t->room);
 	if (rc && e)
 		*e = why;
 	return rc;

@@ -96,32 +96,23 @@ static void find_layout(struct object *o, struct arc *arc)
 
 /* ---- entries ---- */
 
-struct arc_label arc_label(const char *name)
-{
-	struct arc_label out = { "" };
-
-	for (size_t i = 0; name[i] && i < sizeof out.text - 1; i++)
-		out.text[i] = name[i] == '\\' ? '/' : name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
-	return out;
-}
-
 static int check_entry(struct object *o, const struct arc *arc, uint32_t i, struct err *e)
 {
 	const struct arc_entry *v = &arc->entry[i];
 	const struct entry *shown = &arc->shown[i];
 	uint64_t at = arc->start + (uint64_t)i * ARC_ENTRY_SIZE;
-	struct arc_label name = arc_label(arc->name[i]);
+	struct path_text name = path_text(arc->name[i], ARC_SEPARATOR);
 
 	if (v->offset < arc_table_end(arc) || !span_ok(o->src->size, v->offset, v->packed, 1))
 		return err_at(e, EBADMSG, o->src, at + ARC_AT_OFFSET, "ARC entry",
-			      "%s: 0x%x bytes at 0x%x, expected between 0x%" PRIx64 " and 0x%" PRIx64, name.text,
+			      "%s: 0x%x bytes at 0x%x, expected between 0x%" PRIx64 " and 0x%" PRIx64, name.s,
 			      v->packed, v->offset, arc_table_end(arc), o->src->size);
 	if (shown->size > LIMIT_DECODED)
 		return err_at(e, EFBIG, o->src, at + ARC_AT_SIZE, "ARC entry", "%s: %" PRIu64 " bytes, at most %zu "
-			      "are read", name.text, shown->size, LIMIT_DECODED);
+			      "are read", name.s, shown->size, LIMIT_DECODED);
 	if (shown->size / zlib_packer.ratio > v->packed)
 		return err_at(e, EBADMSG, o->src, at + ARC_AT_SIZE, "ARC entry",
-			      "%s: %" PRIu64 " bytes, which a stream of %u cannot become", name.text, shown->size,
+			      "%s: %" PRIu64 " bytes, which a stream of %u cannot become", name.s, shown->size,
 			      v->packed);
 	return 0;
 }

@@ -131,18 +131,10 @@ static const char *shown(struct word w, char text[SHOWN])
 	return text;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool take_hex(struct word w, uint8_t *out)
 {
 	for (size_t i = 0; i + 1 < w.n; i += 2) {
-		int high = hex_digit(w.p[i]), low = hex_digit(w.p[i + 1]);
+		int high = num_hex_digit(w.p[i]), low = num_hex_digit(w.p[i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

@@ -78,15 +78,6 @@ static int probe(struct probe *p)
 
 /* ---- entries ---- */
 
-struct pak_label pak_label(const char *name)
-{
-	struct pak_label out = { "" };
-
-	for (size_t i = 0; name[i] && i < sizeof out.text - 1; i++)
-		out.text[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
-	return out;
-}
-
 static void lose(struct object *o, struct pak *pak, uint32_t i)
 {
 	struct err why = { 0 };
@@ -95,8 +86,8 @@ static void lose(struct object *o, struct pak *pak, uint32_t i)
 	if (pak->nlost++ < MOST_NOTED)
 		err_at(&why, EBADMSG, o->src,
 		       pak->header.directory + (uint64_t)i * PAK_ENTRY_SIZE + PAK_AT_OFFSET, "PAK entry",
-		       "%s: 0x%x bytes at 0x%x, the file has 0x%" PRIx64, pak_label(pak->name[i]).text, pak->size[i],
-		       pak->offset[i], o->src->size);
+		       "%s: 0x%x bytes at 0x%x, the file has 0x%" PRIx64, path_text(pak->name[i], PAK_SEPARATOR).s,
+		       pak->size[i], pak->offset[i], o->src->size);
 	else if (pak->nlost == MOST_NOTED + 1)
 		err_set(&why, EBADMSG, "there are more entries like these");
 	if (why.code)
@@ -258,7 +249,7 @@ static int info(struct object *o, const struct entries *entries, struct doc *doc
 	for (uint32_t i = 0; i < pak->n && said < MOST_NOTED; i++)
 		if (pak->shown[i].shared && ++said)
 			doc_comment(doc, "read-only: %s: something else of the archive has bytes of it too",
-				    pak_label(pak->name[i]).text);
+				    path_text(pak->name[i], PAK_SEPARATOR).s);
 	return 0;
 }
 
@@ -294,7 +285,7 @@ static int verify(struct object *o, const struct entries *entries, struct err *e
 
 static const struct container_ops container = {
 	.open = open_pak, .list = list, .locate = locate, .verify = verify, .info = info, .resize = pak_resize,
-	.separator = '/',
+	.separator = PAK_SEPARATOR,
 };
 
 const struct format fmt_pak = {

@@ -3,10 +3,12 @@
 #define MODELFS_PAK_H
 
 #include "format.h"
+#include "names.h"
 
 #define PAK_HEADER_SIZE 12u
 #define PAK_NAME_SIZE 56u
 #define PAK_ENTRY_SIZE 64u
+#define PAK_SEPARATOR '/'                      /* of folders in a name */
 
 /* Places of fields in an entry that are written one by one. */
 #define PAK_AT_OFFSET 0x38u
@@ -29,10 +31,6 @@ struct pak {
 	const char **name;                     /* n */
 	uint32_t nlost, nshared;
 };
-
-/* A name as it can stand in a message. */
-struct pak_label { char text[PAK_NAME_SIZE + 1]; };
-struct pak_label pak_label(const char *name);
 
 /* container_ops.resize */
 int pak_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, struct err *e);

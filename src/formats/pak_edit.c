@@ -24,10 +24,9 @@ struct edit {
 	bool last;                             /* nothing of the archive lies behind it */
 };
 
-static const char *label(const struct edit *t, struct pak_label *room)
+static struct path_text label(const struct edit *t)
 {
-	*room = pak_label(t->pak->name[t->i]);
-	return room->text;
+	return path_text(t->pak->name[t->i], PAK_SEPARATOR);
 }
 
 /* ---- room ---- */
@@ -103,10 +102,8 @@ static int set_size(const struct edit *t, struct err *e)
 
 static int no_room(const struct edit *t, const char *hint, struct err *e)
 {
-	struct pak_label name;
-
 	return err_set(e, ENOSPC, "%s: its place has %" PRIu64 " bytes, %" PRIu64 " are needed: %" PRIu64
-		       " bytes are missing%s", label(t, &name), t->room, t->size, t->size - t->room, hint);
+		       " bytes are missing%s", label(t).s, t->room, t->size, t->size - t->room, hint);
 }
 
 static int make_longer(const struct edit *t, uint64_t end, struct err *e)
@@ -127,7 +124,6 @@ static int make_longer(const struct edit *t, uint64_t end, struct err *e)
 static int move_to_end(struct edit *t, struct err *e)
 {
 	uint64_t at = align_up(t->o->src->size, find_alignment(t->pak)), was = t->v->size;
-	struct pak_label name;
 	int rc;
 
 	if (!t->o->around || !t->o->around->grow)
@@ -137,7 +133,7 @@ static int move_to_end(struct edit *t, struct err *e)
 	if (rc)
 		return rc;
 	object_say(t->o, "%s is at the end of the archive now: its place had %" PRIu64 " bytes, %" PRIu64 " are needed",
-		   label(t, &name), t->room, t->size);
+		   label(t).s, t->room, t->size);
 	t->pak->nlost -= t->v->lost;
 	*t->v = (struct entry){ .at = at, .size = t->size };
 	return write_numbers(t, e);
@@ -146,12 +142,11 @@ static int move_to_end(struct edit *t, struct err *e)
 int pak_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, struct err *e)
 {
 	struct edit t = { .o = o, .pak = o->priv, .v = &v->v[i], .i = i, .size = size };
-	struct pak_label name;
 	int rc = 0;
 
 	if (t.v->shared)
 		return err_set(e, EPERM, "%s: something else of the archive has bytes of it too, so it stays as it is",
-			       label(&t, &name));
+			       label(&t).s);
 	if (size == t.v->size)
 		return 0;
 	find_room(&t);

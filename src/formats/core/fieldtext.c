@@ -310,14 +310,6 @@ static bool has_hex_prefix(struct word w)
 	return w.n > 2 && w.p[0] == '0' && (w.p[1] == 'x' || w.p[1] == 'X');
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* An integer of any length: its size, `more` when 64 bits cannot hold it. */
 struct integer { uint64_t v; bool minus, more; };
 
@@ -334,7 +326,7 @@ static int parse_digits(const struct scan *s, struct word w, struct integer *out
 	if (i == w.n)
 		return refuse(s, w, "is not a number");
 	for (; i < w.n; i++) {
-		int digit = hex_digit(w.p[i]);
+		int digit = num_hex_digit(w.p[i]);
 
 		if (digit < 0 || (!hex && digit > 9))
 			return refuse(s, w, "is not a number");
@@ -627,11 +619,11 @@ static int parse_bytes(const struct field *f, uint8_t *raw, struct scan *s)
 	}
 	bad = w.n != (size_t)f->count * 2;
 	for (size_t i = 0; i < w.n && !bad; i++)
-		bad = hex_digit(w.p[i]) < 0;
+		bad = num_hex_digit(w.p[i]) < 0;
 	if (bad)
 		return err_set(s->e, EINVAL, "\"%s\" is not %u hex digits", quote(all).text, f->count * 2);
 	for (unsigned i = 0; i < f->count && raw; i++)
-		raw[f->at + i] = (uint8_t)(hex_digit(w.p[i * 2]) << 4 | hex_digit(w.p[i * 2 + 1]));
+		raw[f->at + i] = (uint8_t)(num_hex_digit(w.p[i * 2]) << 4 | num_hex_digit(w.p[i * 2 + 1]));
 	return 0;
 }
 

@@ -95,3 +95,12 @@ int names_safe(const struct stored_name *v, uint32_t n, const char *stem, const 
 	free(t.next);
 	return ok ? 0 : err_nomem(e);
 }
+
+struct path_text path_text(const char *path, char separator)
+{
+	struct path_text out = { "" };
+
+	for (size_t i = 0; path[i] && i < sizeof out.s - 1; i++)
+		out.s[i] = path[i] == separator ? '/' : path[i] >= ' ' && path[i] <= '~' ? path[i] : '?';
+	return out;
+}

@@ -470,3 +470,11 @@ struct num_text num_text(double v)
 	out.s[num_f32(out.s, (float)v, true)] = 0;
 	return out;
 }
+
+int num_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}

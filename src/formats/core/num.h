@@ -27,6 +27,9 @@ bool num_parse_f32(const char *p, size_t n, float *out);
  * digits there are. Values past 2^40 are given as that. false: not a number. */
 bool num_parse_fixed(const char *p, size_t n, unsigned bits, unsigned over, int64_t *out);
 
+/* -1: it is no hex digit. */
+int num_hex_digit(char c);
+
 /* A number with a dot, for messages. */
 struct num_text { char s[NUM_MAX + 1]; };
 struct num_text num_text(double v);
