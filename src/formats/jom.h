@@ -34,6 +34,10 @@ enum jom_flag {
 
 /* ---- records; all big-endian ---- */
 
+#define JOM_TICKS 60.0                         /* a second */
+#define JOM_ANGLE (GEO_PI / 32768)             /* radians */
+#define JOM_FIXED 65536.0                      /* 1 in a fixed-point number */
+
 struct jom_header {
 	char magic[4];
 	uint16_t version, reserved;
@@ -215,9 +219,6 @@ int jom_mesh_full(struct object *o, uint32_t mesh, struct geo_mesh *out, struct 
 int jom_skeleton(struct object *o, struct geo_skeleton *out, struct arena *a, struct err *e);
 int jom_skeleton_put(struct object *o, const struct geo_skeleton *now, const uint8_t *change, struct err *e);
 /* An animation; jom_clip.c. */
-#define JOM_TICKS 60.0                         /* a second */
-#define JOM_ANGLE (GEO_PI / 32768)             /* radians */
-#define JOM_FIXED 65536.0                      /* 1 in a fixed-point number */
 int jom_clip(struct object *o, uint32_t i, const struct geo_skeleton *s, struct geo_clip *out, struct arena *a,
 	     struct err *e);
 /* jom_clipput.c */

@@ -24,7 +24,7 @@ static bool build_near(struct jom_match *x)
 
 	for (uint32_t i = 0; i < x->shown->npoints && ok; i++)
 		for (unsigned k = 0; k < 3; k++)
-			at[i][k] = (float)(place_of(x, i)[k] / 65536.0);
+			at[i][k] = (float)(place_of(x, i)[k] / JOM_FIXED);
 	ok = ok && near_build(&x->near, (const float (*)[3])at, NULL, x->shown->npoints, x->a);
 	free(at);
 	x->taken = ok ? arena_alloc(x->a, (size_t)x->near.nspots + 1, sizeof *x->taken) : NULL;

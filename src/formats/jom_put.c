@@ -30,7 +30,7 @@ static void middle(const struct put *x, uint32_t polygon, float out[3])
 
 		for (unsigned c = 0; c < 4; c++)
 			sum += jom_i32(jom_row(x->m, JOM_PNTS, jom_corner(x->m, polygon, c)) + 4 * (size_t)k);
-		out[k] = (float)(sum / (4 * 65536.0));
+		out[k] = (float)(sum / (4 * JOM_FIXED));
 	}
 }
 
@@ -57,7 +57,7 @@ static int build_points(struct put *x)
 		const uint8_t *raw = jom_row(x->m, JOM_PNTS, x->shown.point[i]);
 
 		for (unsigned k = 0; k < 3; k++)
-			at[i][k] = (float)(jom_i32(raw + 4 * (size_t)k) / 65536.0);
+			at[i][k] = (float)(jom_i32(raw + 4 * (size_t)k) / JOM_FIXED);
 	}
 	if (!at || !near_build(&x->points, (const float (*)[3])at, NULL, x->shown.npoints, &x->a))
 		return err_nomem(x->e);
@@ -119,7 +119,7 @@ static int add_point(struct put *x, uint32_t vertex)
 	if (rc)
 		return rc;
 	for (unsigned k = 0; k < 3; k++)
-		at[k] = (float)(p->at[k] / 65536.0);
+		at[k] = (float)(p->at[k] / JOM_FIXED);
 	spot = near_find(&x->points, at);
 	if (spot)
 		p->like = x->shown.point[x->points.item[spot->first]];
@@ -336,7 +336,7 @@ static bool say_moved(struct put *x)
 		v[i].from = x->g.point[x->shown.point[i]].from;
 		any |= x->g.point[x->shown.point[i]].moved;
 		for (unsigned k = 0; k < 3; k++)
-			position[i][k] = (float)((k ? -1 : 1) * (jom_i32(raw + 4 * (size_t)k) / 65536.0));
+			position[i][k] = (float)((k ? -1 : 1) * (jom_i32(raw + 4 * (size_t)k) / JOM_FIXED));
 	}
 	if (!any || !geo_moved(&was, x->text.put, v, text, sizeof text))
 		return true;

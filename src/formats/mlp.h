@@ -55,6 +55,9 @@ extern const struct record mlp_header_record, mlp_record_record, mlp_metadata_re
 extern const struct variant mlp_variant;
 
 /* Fields that are looked at or written one by one, in their records. */
+#define MLP_AT_MMP_OFFSET 0x08u                /* record */
+#define MLP_AT_MGP_OFFSET 0x0cu
+#define MLP_AT_MMP_SIZE 0x14u                  /* mgp_size follows */
 #define MLP_AT_SPHERE 0x50u                    /* metadata */
 #define MLP_AT_AABB_MIN 0x60u                  /* the box: aabb_max follows */
 #define MLP_AT_ID 0x80u

@@ -87,7 +87,7 @@ static int check_part(const struct mlp_edit *x, unsigned part, struct err *e)
 static int put_words(const struct mlp_edit *x, uint64_t at, const uint32_t *word, unsigned n, const char *what,
 		     struct err *e)
 {
-	uint8_t raw[4 * 6];
+	uint8_t raw[4 * 2];                    /* two words at most */
 
 	for (unsigned i = 0; i < n; i++)
 		put_be32(raw + 4 * i, word[i]);
@@ -116,10 +116,18 @@ static int put_stream(const struct mlp_edit *x, uint32_t offset, uint32_t nverti
 static int put_index_stream(const struct mlp_edit *x, const struct mlp_shape *now, struct err *e)
 {
 	uint64_t at = mlp_metadata_at(x->m, x->number) + x->mesh->index;
-	uint32_t place[2] = { now->nvertices * MLP_VERTEX_SIZE, now->nindices * 2 };
-	int rc = put_words(x, at, &now->nindices, 1, "descriptor", e);
+	uint8_t raw[MLP_STREAM_SIZE];
+	struct mlp_indices s;
+	int rc = src_read(x->o->src, raw, sizeof raw, at, "descriptor", e);
 
-	return rc ? rc : put_words(x, at + 8, place, 2, "descriptor", e);
+	if (rc)
+		return rc;
+	rec_decode(&mlp_index_record, true, raw, &s);
+	s.index_count = now->nindices;
+	s.offset = now->nvertices * MLP_VERTEX_SIZE;
+	s.size = now->nindices * 2;
+	rec_encode(&mlp_index_record, true, &s, raw);
+	return object_patch(x->o, MLP_LIBRARY, at, raw, sizeof raw, "descriptor", e);
 }
 
 static int put_runs(const struct mlp_edit *x, const struct mlp_shape *now, struct err *e)
@@ -135,7 +143,7 @@ static int put_runs(const struct mlp_edit *x, const struct mlp_shape *now, struc
 static int put_tables(const struct mlp_edit *x, const struct mlp_shape *now, struct err *e)
 {
 	uint32_t sizes[2] = { (uint32_t)mlp_shape_size(now), now->nvertices * x->mesh->stride };
-	int rc = put_words(x, mlp_record_at(x->number) + 0x14, sizes, 2, "record", e);
+	int rc = put_words(x, mlp_record_at(x->number) + MLP_AT_MMP_SIZE, sizes, 2, "record", e);
 
 	rc = rc ? rc : put_stream(x, x->mesh->primary, now->nvertices, 0, e);
 	if (!rc && x->mesh->attribute != MLP_NONE)
@@ -185,8 +193,8 @@ static int put_offsets(const struct mlp_edit *x, const struct move *move, struct
 		struct slice v = slice_of(&x->m->mesh[i].rec, move->part, i);
 
 		if (v.size && v.at > move->s.at)
-			rc = put_words(x, mlp_record_at(i) + (move->part == MLP_MMP ? 0x08 : 0x0c),
-				       (const uint32_t[]){ (uint32_t)v.at + by }, 1, "record", e);
+			rc = put_words(x, mlp_record_at(i) +
+				       (move->part == MLP_MMP ? MLP_AT_MMP_OFFSET : MLP_AT_MGP_OFFSET), (const uint32_t[]){ (uint32_t)v.at + by }, 1, "record", e);
 	}
 	return rc;
 }
