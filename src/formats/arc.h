@@ -69,9 +69,6 @@ extern const struct variant arc_variants[2];   /* with the short header, with th
 uint32_t arc_header_size(const uint8_t *head, size_t n, const struct source *src, struct err *e);
 int arc_open(struct object *o, struct err *e);
 
-/* The extension of a type, or eight digits of it. */
-void arc_extension(uint32_t type, char out[9]);
-
 /* container_ops.put */
 int arc_put(struct object *o, struct entries *v, uint32_t i, struct source *now, struct err *e);
 

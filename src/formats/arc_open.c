@@ -19,7 +19,8 @@ static const struct { uint32_t type; char ext[5]; } types[] = {
 	{ 0x39c52040, "lcm" },  { 0x15d782fb, "sbkr" }, { 0x14b5c8e6, "sbk" },  { 0x09e6b5f0, "mfx" },
 };
 
-void arc_extension(uint32_t type, char out[9])
+/* Eight digits where it is not known. */
+static void extension(uint32_t type, char out[9])
 {
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
 		if (types[i].type == type) {
@@ -155,7 +156,7 @@ static int read_entry(struct object *o, struct arc *arc, uint32_t i, struct err 
 	struct err why = { 0 };
 	char ext[9];
 
-	arc_extension(v->type, ext);
+	extension(v->type, ext);
 	arc->name[i] = arena_printf(&o->arena, "%.*s.%s", (int)ARC_PATH_SIZE, v->path, ext);
 	if (!arc->name[i])
 		return err_nomem(e);

@@ -22,7 +22,8 @@ struct triangle {
 
 /* ---- normals ---- */
 
-const float *geo_values(const struct geo_mesh *m, unsigned attr)
+/* The values of that kind; NULL: the mesh has none. */
+static const float *values_of(const struct geo_mesh *m, unsigned attr)
 {
 	for (unsigned i = 0; i < m->nstreams; i++)
 		if (m->streams[i].attr == attr)
@@ -30,7 +31,7 @@ const float *geo_values(const struct geo_mesh *m, unsigned attr)
 	return NULL;
 }
 
-bool geo_normal_stays(const struct geo_number given[3], const float shown[3])
+static bool normal_stays(const struct geo_number given[3], const float shown[3])
 {
 	return geo_stays(given[0], geo_shown(shown[0])) && geo_stays(given[1], geo_shown(shown[1])) &&
 	       geo_stays(given[2], geo_shown(shown[2]));
@@ -315,9 +316,9 @@ static bool is_ours(const struct match *x, uint32_t v, const struct geo_number g
 {
 	float shown[3];
 
-	return geo_normal_stays(given, x->normals + 3 * (size_t)normal_of(x, v)) ||
+	return normal_stays(given, x->normals + 3 * (size_t)normal_of(x, v)) ||
 	       (x->stored->normal_kept && x->stored->normal_kept(x->stored->ctx, v, given, shown) &&
-		geo_normal_stays(given, shown));
+		normal_stays(given, shown));
 }
 
 /* Whether the normals are mostly not those that were shown. */
@@ -490,8 +491,8 @@ static int take_corners(struct match *x)
 
 static int begin(struct match *x, struct arena *a, struct err *e)
 {
-	x->uvs = geo_values(x->was, GEO_UV);
-	x->normals = geo_values(x->was, GEO_NORMAL);
+	x->uvs = values_of(x->was, GEO_UV);
+	x->normals = values_of(x->was, GEO_NORMAL);
 	x->to = arena_alloc(a, (size_t)x->put->nvertices + 1, sizeof *x->to);
 	x->out->v = arena_alloc(a, (size_t)x->was->nvertices + 1, sizeof *x->out->v);
 	x->out->other_material = 0;

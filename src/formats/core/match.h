@@ -41,11 +41,8 @@ int geo_match(const struct geo_stored *was, const struct geo_put *put, struct ge
 int geo_match_vertices(const struct geo_stored *was, const struct geo_put *put, struct geo_match *out, struct arena *a,
 		       struct err *e);
 
-/* The values of that kind; NULL: the mesh has none. */
-const float *geo_values(const struct geo_mesh *m, unsigned attr);
 /* Within 1 degree. given may have any length; shown has length 1, or 0: no direction, which goes with nothing. */
 bool geo_normal_near(const struct geo_number given[3], const float shown[3]);
-bool geo_normal_stays(const struct geo_number given[3], const float shown[3]);
 /* Whether all vertices have gone through one movement, scaling or swap of axes, and which. */
 bool geo_moved(const struct geo_mesh *was, const struct geo_put *put, const struct geo_matched *v, char *text,
 	       size_t n);
