@@ -22,11 +22,12 @@ SECONDS = 5 * SLOW
 MEMORY = 64 << 20
 SEED = 20240601
 KINDS = ('pac', 'pmo', 'tmh', 'ahi', 'anm')
-WORDS = 64                                         # of each file, overwritten one after the other
+# Under sanitizers each program takes ten times as long to start and to draw its previews; the fuzzers see far more.
+WORDS = 16 if SANITIZERS else 64                   # of each file, overwritten one after the other
 VALUES = (0, 1, 0x7fffffff, 0xfffffff0)
-STEPS, HEAD = 100, 100                             # lengths to which each file is cut; and all below HEAD
+STEPS, HEAD = (25, 25) if SANITIZERS else (100, 100)       # lengths to which each file is cut; and all below HEAD
 NAMES_STAY = 1.5                                   # seconds; the kernel may keep names and listings for one
-ALONE, TOGETHER = 60, 200                          # rounds of random damage
+ALONE, TOGETHER = (20, 60) if SANITIZERS else (60, 200)     # rounds of random damage
 
 
 class Result:
