@@ -24,11 +24,13 @@ static bool is_untouched(const struct level *in, uint32_t i)
 {
 	const struct entry *v = &in->entries.v[i];
 	const struct kid *kid = i < in->unit->nkids ? &in->unit->kids[i] : NULL;
+	uint64_t at = v->at, n = entry_stored(v);
 
+	src_range(in->src, &at, &n);
 	return kid && in->run->original && !in->run->plan->moved && kid->entry.at == v->at &&
 	       kid->entry.size == v->size && entry_stored(&kid->entry) == entry_stored(v) &&
 	       kid->entry.lost == v->lost &&
-	       !plan_touches(in->run->plan, src_where(in->src, v->at), entry_stored(v));
+	       !plan_touches(in->run->plan, at, n);
 }
 
 /* What cannot be unpacked now cannot be later either, when something else is stored in its place. */

@@ -13,6 +13,7 @@
 #include "ytree.h"
 
 struct object;
+struct plan;
 
 #define PART_NAME_MAX 64u
 #define MESH_WHOLE 0xffffffffu                 /* as the number of a mesh: all of the model */
@@ -40,6 +41,16 @@ static inline struct finding *finding_ref(struct finding *f)
 }
 void finding_put(struct finding *f);           /* frees what calloc() gave; NULL is fine */
 
+/* A file that is SOURCE because another one, which was given as SOURCE, leads to it (format.leads). */
+#define LEAD_NAME_MAX 1024u
+struct lead {
+	/* The file, relative to the folder that the text lies in, `/` between folders. What leads out of the folder, by
+	 * an absolute path or "..", is refused by who opens it. */
+	char name[LEAD_NAME_MAX];
+	const struct format *by;
+	const void *detail;                    /* what else the text says, for formats that know `by`; or NULL */
+};
+
 struct probe {
 	const char *name;                      /* file or stored name; "" when the container stores none */
 	const struct format *within;           /* of the container; NULL: a file of its own */
@@ -48,6 +59,7 @@ struct probe {
 	const uint8_t *head;                   /* n bytes from the start */
 	size_t n;
 	struct source *src;
+	const struct lead *lead;               /* what led to it; usually NULL */
 	struct err *why;                       /* where a probe says why not (err_at); usually NULL */
 	uint8_t *room;                         /* PROBE_MOST bytes of the caller's, for head */
 	uint8_t search;                        /* enum searching */
@@ -169,6 +181,9 @@ struct surroundings {
 	 * with one reference; NULL: none. */
 	struct source *(*following)(const struct surroundings *, unsigned k, struct err *e);
 	bool padded;                           /* the object's size may count padding behind it */
+	const struct lead *lead;               /* of SOURCE itself, if a text led to it; else NULL */
+	/* What the format's medium() has made of the object's bytes before; NULL: it is asked. */
+	struct source *medium;
 	struct finding *finding;               /* of a format that searches; NULL: none so far */
 	/* The file that is format->members[k]; with one reference; NULL: there is none, or e says what failed. */
 	struct source *(*member)(const struct surroundings *, unsigned k, struct err *e);
@@ -204,7 +219,9 @@ struct surroundings {
 struct object {
 	const struct format *format;
 	const struct variant *variant;         /* set by open; NULL while unknown */
-	struct source *src;                    /* the entry; held */
+	/* The entry, held; of a container with a medium: the medium, which entries count in. */
+	struct source *src;
+	struct source *file;                   /* the entry's own bytes, held; the same as src where there is no medium */
 	struct source *behind;                 /* span.part 1; held; NULL: none, or not found */
 	struct source *member[MEMBERS_MOST];   /* span.part 1 + k, of a format with members; held; NULL: none is there */
 	struct link *links;                    /* by object_link(), in that order; held */
@@ -361,16 +378,26 @@ int object_patch(struct object *o, unsigned part, uint64_t at, const void *bytes
 
 /* ---- containers ------------------------------------------------------------------------------------------------- */
 
+/* Pieces of a container's source that are one entry, in their order. */
+struct extents { uint32_t n; struct extent v[]; };
+
 struct entry {
-	uint64_t at, size;                     /* in the container's source; size: of what it holds */
+	union {
+		uint64_t at;                   /* in the container's source */
+		const struct extents *extents; /* in_pieces; in the object's arena */
+	};
+	uint64_t size;                         /* of what it holds */
 	union {
 		uint32_t key;                  /* of the cipher */
 		uint32_t stream;               /* packed: bytes of the stream that becomes that */
 	};
-	bool coded;                            /* encrypted with the container's cipher */
-	bool packed;                           /* by the container's packer */
-	bool lost;                             /* its place cannot be: it is shown, and reading it fails */
-	bool shared;                           /* others, or the table, have some of its bytes: it is never written */
+	bool coded : 1;                        /* encrypted with the container's cipher */
+	bool packed : 1;                       /* by the container's packer */
+	bool lost : 1;                         /* its place cannot be: it is shown, and reading it fails */
+	bool folder : 1;                       /* it has no bytes: a directory, also when no entry lies in it */
+	bool shared : 1;                       /* others, or the table, have some of its bytes: it is never written */
+	bool fixed : 1;                        /* it is never written */
+	bool in_pieces : 1;                    /* of `size` bytes in all; fixed, neither coded nor packed */
 };
 
 /* Bytes that an entry takes in its container. */
@@ -388,10 +415,17 @@ struct claim {
 /* Sorts n claims, none of them empty, by their places, and tells which have bytes that another one has too. */
 void claims_compare(struct claim *v, size_t n);
 
+#define ENTRY_NO_TIME INT64_MIN
+
 struct entries {
 	struct entry *v;                       /* in the object's arena, as the names */
 	uint32_t n;
 	const char **name;                     /* of a container with a separator: as they are stored; else NULL */
+	/* When each was written, nanoseconds since 1970, or ENTRY_NO_TIME; in the object's arena. NULL: none says. */
+	const int64_t *mtime;
+	/* Why each is fixed, or lost: "several extents"; NULL where nobody knows. In the object's arena, the texts too,
+	 * unless they are static. NULL: none says. */
+	const char *const *why;
 	/* Members of each entry, of size 0 where there is none; NULL: they are entries, found by name. */
 	const struct entry (*member)[MEMBERS_MOST];
 };
@@ -403,8 +437,23 @@ struct container_ops {
 	int (*list)(struct object *, struct entries *out, struct err *);
 	int (*locate)(const struct object *, unsigned section, struct span *out);      /* as of a model */
 	int (*verify)(struct object *, const struct entries *, struct err *);  /* the table, encoded again */
-	/* For `modelfs info`: what there is to say beyond counts. */
+	/* For `modelfs info`: what there is to say beyond counts; and what `info -v` says besides. */
 	int (*info)(struct object *, const struct entries *, struct doc *d, struct err *);
+	int (*more)(struct object *, const struct entries *, struct doc *d, struct err *);
+	/* `modelfs info` says info() alone, without counts of kinds. */
+	bool info_is_all;
+	/* What the entries lie in, where that is not the bytes themselves (user data of sectors, unpacked blocks); with
+	 * one reference, `file` itself where it is. It has `root` set, and keeps little in memory, whatever a header
+	 * claims. One that takes src_pwrite() keeps nothing of what it has read. lead: of object->around. */
+	int (*medium)(struct source *file, const struct lead *lead, struct source **out, struct err *e);
+	/* In an edit, when all is written: `file`, which takes src_pwrite(), is to become what medium() makes `now` of.
+	 * `now` is settled and of the medium's size; now->v[] are the runs that differ from what medium() makes of
+	 * `file`, unless now->moved: then its base is something else than that, and any byte may be another. grow: the
+	 * file may be written anew; then *moved, with one reference, is what becomes of it, a source over `file`, `now`
+	 * and memory. Else *moved stays NULL. ENOSPC tells how many bytes are missing where, and that -o grow would help
+	 * if it does. NULL: the runs are written to what medium() makes of `file`, by src_pwrite(). */
+	int (*medium_put)(struct source *file, const struct lead *lead, const struct plan *now, bool grow,
+			  struct source **moved, struct err *e);
 	/* Makes entry i `size` bytes long, in an object opened over an edit: bytes up to the shorter length stay, new
 	 * ones are zero. Uses the container's slack, then asks o->around->resize for more of its own; moves later
 	 * entries where the format has to; writes the table through o->src and brings *v up to date. ENOSPC names the
@@ -442,6 +491,9 @@ struct format {
 	/* It is asked about what no other format knows, and may read all of it to tell; probe->search says whether. */
 	bool searches;
 	bool tells;                            /* probe says why not only of what begins as such files do */
+	/* Of a text that only leads to another file, which is SOURCE in its place. In a folder such a text is a plain
+	 * file. detail: in arena a, which lasts as long as the tree. The text may be of any length. */
+	int (*leads)(struct source *text, struct lead *out, struct arena *a, struct err *e);
 	const char *(*extension)(struct probe *);      /* formats that are only recognised, and shown as plain files */
 	const struct variant *variants;
 	unsigned nvariants;
@@ -471,13 +523,16 @@ void format_tells(struct probe *p, struct err *e);
 /* A strict format: why the bytes are no such thing all the same (EBADMSG), or what else went wrong; 0: they are.
  * around: for the members; NULL: there are none. */
 int format_refuses(const struct format *f, struct source *src, const struct surroundings *around, struct err *e);
+/* container_ops.medium; the file itself where there is none. One reference. */
+int format_medium(const struct format *f, struct source *file, const struct lead *lead, struct source **out,
+		  struct err *e);
 /* Whether entries of this format are directories. */
 static inline bool format_opens(const struct format *f)
 {
 	return f && (f->model || f->container);
 }
 
-/* Source of an entry of a container whose bytes are src; with one reference, NULL when out of memory. keep: of what has
+/* Source of an entry of a container, src: the object's, which entries count in; with one reference, NULL when out of memory. keep: of what has
  * to be unpacked, or NULL. */
 struct source *entry_open(struct source *src, const struct format *container, const struct entry *entry,
 			  const struct keep *keep);

@@ -119,6 +119,29 @@ static int find_members(struct object *o, struct err *e)
 	return 0;
 }
 
+int format_medium(const struct format *f, struct source *file, const struct lead *lead, struct source **out,
+		  struct err *e)
+{
+	if (f->container && f->container->medium)
+		return f->container->medium(file, lead, out, e);
+	*out = src_ref(file);
+	return 0;
+}
+
+static int open_medium(struct object *o, struct err *e)
+{
+	const struct surroundings *around = o->around;
+	struct source *medium = around ? around->medium : NULL;
+	int rc = 0;
+
+	if (medium)
+		src_ref(medium);
+	else
+		rc = format_medium(o->format, o->file, around ? around->lead : NULL, &medium, e);
+	o->src = rc ? src_ref(o->file) : medium;
+	return rc;
+}
+
 int object_open(const struct format *format, struct source *src, const struct surroundings *around,
 		struct object **out, struct err *e)
 {
@@ -129,10 +152,11 @@ int object_open(const struct format *format, struct source *src, const struct su
 	if (!o)
 		return err_nomem(e);
 	o->format = format;
-	o->src = src_ref(src);
+	o->file = src_ref(src);
 	o->around = around;
 	o->last_fault = &o->faults;
-	rc = find_members(o, &why);
+	rc = open_medium(o, &why);
+	rc = rc ? rc : find_members(o, &why);
 	if (!rc && format->model && format->model->open)
 		rc = format->model->open(o, &why);
 	else if (!rc && format->container && format->container->open)
@@ -157,6 +181,7 @@ void object_close(struct object *o)
 	if (!o)
 		return;
 	src_put(o->src);
+	src_put(o->file);
 	src_put(o->behind);
 	finding_put(o->finding);
 	for (unsigned k = 0; k < MEMBERS_MOST; k++)
@@ -418,10 +443,11 @@ void claims_compare(struct claim *v, size_t n)
 
 static struct source *entry_slice(struct source *src, const struct format *container, const struct entry *entry)
 {
-	struct source *slice = src_slice(src, entry->at, entry_stored(entry)), *out;
+	const struct extents *x = entry->in_pieces ? entry->extents : NULL;
+	struct source *slice = x ? src_extents(src, x->v, x->n) : src_slice(src, entry->at, entry_stored(entry)), *out;
 
-	if (slice && entry->shared) {
-		out = src_shared(slice);
+	if (slice && (entry->shared || entry->fixed)) {
+		out = entry->fixed ? src_fixed(slice) : src_shared(slice);
 		src_put(slice);
 		slice = out;
 	}

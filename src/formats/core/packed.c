@@ -156,10 +156,11 @@ static int packed_pread(struct source *src, void *buf, size_t n, uint64_t at)
 	return rc;
 }
 
-static uint64_t packed_where(const struct source *src, uint64_t at)
+static uint64_t packed_up(const struct source *src, uint64_t at)
 {
+	(void)src;
 	(void)at;
-	return src_where(src->parent, 0);
+	return 0;
 }
 
 static void packed_close(struct source *src)
@@ -168,7 +169,7 @@ static void packed_close(struct source *src)
 }
 
 static const struct source_ops packed_ops = {
-	.pread = packed_pread, .where = packed_where, .close = packed_close, .packed = true,
+	.pread = packed_pread, .up = packed_up, .close = packed_close, .packed = true,
 };
 
 struct source *src_packed(struct source *stream, const struct packer *packer, uint64_t size, const struct keep *keep)
@@ -189,17 +190,29 @@ struct source *src_packed(struct source *stream, const struct packer *packer, ui
 
 /* ---- where bytes come from ---- */
 
+/* Of pieces, all that lies between the first and the last. */
+static void range_up(const struct source *s, uint64_t *at, uint64_t *n)
+{
+	uint64_t first = s->ops->up(s, *at), last = *n ? s->ops->up(s, *at + (*n - 1)) : first;
+
+	*at = first < last ? first : last;
+	*n = *n ? (first < last ? last - first : first - last) + 1 : 0;
+}
+
 bool src_range(const struct source *src, uint64_t *at, uint64_t *n)
 {
-	const struct source *stream = NULL;
+	bool packed = false;
 
-	for (const struct source *s = src; s; s = s->parent)
-		if (s->ops->packed)
-			stream = s->parent;
-	if (stream)
-		*n = stream->size;
-	*at = src_where(stream ? stream : src, stream ? 0 : *at);
-	return stream;
+	for (const struct source *s = src; s->parent && !s->ops->root; s = s->parent) {
+		if (s->ops->packed) {
+			packed = true;
+			*at = 0;
+			*n = s->parent->size;
+		} else if (s->ops->up) {
+			range_up(s, at, n);
+		}
+	}
+	return packed;
 }
 
 /* ---- staying unpacked ---- */

@@ -265,7 +265,8 @@ static int overlay_pwrite(struct source *s, const void *buf, size_t n, uint64_t 
 	return plan_write(((struct overlay_source *)s)->plan, at, buf, n);
 }
 
-static const struct source_ops overlay_ops = { .pread = overlay_pread, .pwrite = overlay_pwrite };
+/* What is said of a place is said of what the base has there. */
+static const struct source_ops overlay_ops = { .pread = overlay_pread, .pwrite = overlay_pwrite, .root = true };
 
 struct source *src_overlay(struct plan *p)
 {
@@ -274,6 +275,7 @@ struct source *src_overlay(struct plan *p)
 	if (!o)
 		return NULL;
 	o->s.ops = &overlay_ops;
+	o->s.parent = src_ref(p->base);
 	o->s.size = p->size;
 	atomic_init(&o->s.refs, 1);
 	o->plan = p;

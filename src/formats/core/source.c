@@ -87,7 +87,9 @@ const void *src_map(struct source *src, size_t n, uint64_t at)
 
 uint64_t src_where(const struct source *src, uint64_t at)
 {
-	return src->ops->where ? src->ops->where(src, at) : at;
+	for (; src->parent; src = src->parent)
+		at = src->ops->up ? src->ops->up(src, at) : at;
+	return at;
 }
 
 static void *new_source(size_t bytes, const struct source_ops *ops, struct source *parent, uint64_t size)
@@ -314,13 +316,13 @@ static int slice_pwrite(struct source *s, const void *buf, size_t n, uint64_t at
 	return src_pwrite(s->parent, buf, n, ((struct slice_source *)s)->at + at);
 }
 
-static uint64_t slice_where(const struct source *s, uint64_t at)
+static uint64_t slice_up(const struct source *s, uint64_t at)
 {
-	return src_where(s->parent, ((const struct slice_source *)s)->at + at);
+	return ((const struct slice_source *)s)->at + at;
 }
 
 static const struct source_ops slice_ops = {
-	.pread = slice_pread, .map = slice_map, .pwrite = slice_pwrite, .where = slice_where,
+	.pread = slice_pread, .map = slice_map, .pwrite = slice_pwrite, .up = slice_up,
 };
 
 struct source *src_slice(struct source *parent, uint64_t at, uint64_t n)
@@ -359,18 +361,18 @@ static int shared_pwrite(struct source *s, const void *buf, size_t n, uint64_t a
 	return -EPERM;
 }
 
-static uint64_t shared_where(const struct source *s, uint64_t at)
-{
-	return src_where(s->parent, at);
-}
-
-static const struct source_ops shared_ops = {
-	.pread = shared_pread, .map = shared_map, .pwrite = shared_pwrite, .where = shared_where,
-};
+static const struct source_ops shared_ops = { .pread = shared_pread, .map = shared_map, .pwrite = shared_pwrite };
 
 struct source *src_shared(struct source *parent)
 {
 	return new_source(sizeof(struct source), &shared_ops, parent, parent->size);
+}
+
+static const struct source_ops fixed_ops = { .pread = shared_pread, .map = shared_map };
+
+struct source *src_fixed(struct source *parent)
+{
+	return new_source(sizeof(struct source), &fixed_ops, parent, parent->size);
 }
 
 struct source *src_sliced(const struct source *src, uint64_t *at)
@@ -483,12 +485,7 @@ static int blocks_pwrite(struct source *s, const void *buf, size_t n, uint64_t a
 	return rc;
 }
 
-static uint64_t blocks_where(const struct source *s, uint64_t at)
-{
-	return src_where(s->parent, at);
-}
-
-static const struct source_ops blocks_ops = { .pread = blocks_pread, .pwrite = blocks_pwrite, .where = blocks_where };
+static const struct source_ops blocks_ops = { .pread = blocks_pread, .pwrite = blocks_pwrite };
 
 static struct source *new_blocks(const struct source_ops *ops, struct source *parent, const struct cipher *c,
 				 uint32_t key)
@@ -513,7 +510,7 @@ static int coded_pread(struct source *s, void *buf, size_t n, uint64_t at)
 	return read_through(s, ((struct blocks_source *)s)->cipher->encrypt, buf, n, at);
 }
 
-static const struct source_ops coded_ops = { .pread = coded_pread, .where = blocks_where };
+static const struct source_ops coded_ops = { .pread = coded_pread };
 
 struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key)
 {

@@ -16,11 +16,16 @@ struct source_ops {
 	const void *(*map)(struct source *, size_t n, uint64_t at);
 	/* Changes n bytes at `at`, which lie inside the source; NULL: it cannot be written. 0 or a negative errno. */
 	int (*pwrite)(struct source *, const void *buf, size_t n, uint64_t at);
-	/* The offset in the archive file of byte `at`, for messages. */
-	uint64_t (*where)(const struct source *, uint64_t at);
+	/* The offset in the parent of byte `at`; NULL: it is the same. */
+	uint64_t (*up)(const struct source *, uint64_t at);
 	void (*close)(struct source *);
+	/* Places in it are counted in it and not in the archive file, by those who ask what a plan changes:
+	 * src_range() goes no further. */
+	bool root;
 	bool packed;                           /* each byte comes from all bytes of the parent; src_packed() */
 };
+
+struct extent { uint64_t at, size; };
 
 struct source {
 	const struct source_ops *ops;
@@ -69,6 +74,10 @@ struct source *src_copy(const void *p, size_t n);                              /
 struct source *src_zeros(uint64_t n);
 /* The bytes of parent, which something else has too: writing them is EPERM. */
 struct source *src_shared(struct source *parent);
+struct source *src_fixed(struct source *parent);                               /* the same; writing is EROFS */
+/* n pieces of parent, one behind the other; they lie in it. Read-only; not one source of which nothing is known, as
+ * src_pieces() is: places in it are places in parent. */
+struct source *src_extents(struct source *parent, const struct extent *v, uint32_t n);
 struct source *src_lost(uint64_t n);                                           /* no byte of which can be read */
 /* The inverse of src_blocks(): what parent holds, encrypted. Read-only. */
 struct source *src_coded(struct source *parent, const struct cipher *c, uint32_t key);
@@ -121,9 +130,10 @@ const void *src_map(struct source *src, size_t n, uint64_t at);
 /* Whether n bytes can be had without waiting for the disk, as far as the system tells; looks at 64 pages at most. */
 bool src_ready(const struct source *src, size_t n, uint64_t at);
 
+/* The offset in the archive file of byte `at`, for messages. */
 uint64_t src_where(const struct source *src, uint64_t at);
-/* Where n bytes at `at` come from in the archive file, in place of both. True when they are packed: then that is all of
- * their stream. */
+/* Where n bytes at `at` come from, in place of both: in the archive file, or in the first `root` on the way there. True
+ * when they are packed: then that is all of their stream. */
 bool src_range(const struct source *src, uint64_t *at, uint64_t *n);
 
 /* Sees to it that what src reads is unpacked, and stays so until src_unpin(); why not, if it cannot be. bytes: src's,
