@@ -199,7 +199,7 @@ int shown_save(struct tree *t, const char *path, const void *p, size_t n, struct
 	int rc = shown_enter(t, path, &node);
 
 	assert_int_equal(rc, 0);
-	assert_true(node_writable(t, node));
+	assert_int_equal(node_may_write(t, node, NULL), 0);
 	tree_leave(t);
 	assert_non_null(text);
 	assert_int_equal(store_write(text, p, n, 0), 0);

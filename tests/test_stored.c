@@ -14,12 +14,19 @@
 
 static const char *const taken[] = { "errors.txt", "raw", NULL };
 
+/* Names that end with a + are those of folders. */
 static struct stored *make(const char **names, uint32_t n, char separator)
 {
-	const struct entries v = { .n = n, .name = names };
-	struct stored *s = stored_new(&v, separator, taken, 5);
+	struct entry *entry = calloc(n, sizeof *entry);
+	const struct entries v = { .v = entry, .n = n, .name = names };
+	struct stored *s;
 
+	assert_non_null(entry);
+	for (uint32_t i = 0; i < n; i++)
+		entry[i].folder = names[i][0] && names[i][strlen(names[i]) - 1] == '+';
+	s = stored_new(&v, separator, taken, 5);
 	assert_non_null(s);
+	free(entry);
 	return s;
 }
 
@@ -84,6 +91,31 @@ static void test_order(void **state)
 	(void)state;
 	listing_is(s, 0, "z b a y ");
 	listing_is(s, stored_dir_of(s, stored_find(s, 0, "b")), "2 1 c 0 ");
+	stored_free(s);
+}
+
+/* A folder that has an entry of its own, which tells about it, before what lies in it or behind; an empty one. */
+static void test_folders(void **state)
+{
+	struct stored *s = make(NAMES("z", "e+", "b+", "b+\\1", "c+\\2", "c+", "b+\\d+", "a", "b+\\d+\\3"), '\\');
+	uint32_t b = stored_dir_of(s, stored_find(s, 0, "b+")), c = stored_dir_of(s, stored_find(s, 0, "c+"));
+	uint32_t e = stored_dir_of(s, stored_find(s, 0, "e+")), d = stored_dir_of(s, stored_find(s, b, "d+"));
+
+	(void)state;
+	listing_is(s, 0, "z e+ b+ c+ a ");
+	listing_is(s, b, "1 d+ ");
+	listing_is(s, c, "2 ");
+	listing_is(s, d, "3 ");
+	listing_is(s, e, "");
+	is_at(s, 3, "/b+/1");
+	is_at(s, 8, "/b+/d+/3");
+	assert_int_equal(s->dirs[e].entry, 2);
+	assert_int_equal(s->dirs[b].entry, 3);
+	assert_int_equal(s->dirs[c].entry, 6);
+	assert_int_equal(s->dirs[d].entry, 7);
+	stored_free(s);
+	s = make(NAMES("x", "x+\\1"), '\\');
+	assert_int_equal(s->dirs[stored_dir_of(s, stored_find(s, 0, "x+"))].entry, 0);
 	stored_free(s);
 }
 
@@ -248,7 +280,7 @@ int main(void)
 		cmocka_unit_test(test_plain), cmocka_unit_test(test_order),    cmocka_unit_test(test_repeats),
 		cmocka_unit_test(test_file_and_folder), cmocka_unit_test(test_taken), cmocka_unit_test(test_safe),
 		cmocka_unit_test(test_long),  cmocka_unit_test(test_any_case), cmocka_unit_test(test_same),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_many), cmocka_unit_test(test_folders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

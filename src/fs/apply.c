@@ -266,33 +266,62 @@ static bool can_put(struct tree *t, struct unit *u, unsigned part, uint32_t inde
 	return can;
 }
 
-bool node_writable(struct tree *t, struct node n)
+static int no_writes(struct err *e)
 {
-	const struct kid *kid = n.host ? NULL : node_kid(n);
-	const struct model_ops *m;
+	return err_set(e, EACCES, "cannot be written");
+}
+
+static int never_written(const char *why, struct err *e)
+{
+	return err_set(e, EROFS, "%s", why ? why : "it cannot be written where it lies");
+}
+
+/* An entry of a container. */
+static int may_write_kid(struct tree *t, const struct unit *u, uint32_t i, struct err *e)
+{
+	const struct entry *v = &u->kids[i].entry;
+	const char *why = u->why ? u->why[i] : NULL;
+
+	if (v->fixed && v->lost)
+		return err_set(e, EIO, "%s", why ? why : "its place in the archive cannot be");
+	if (v->fixed || unit_is_fixed(t, u, &why))
+		return never_written(why, e);
+	return v->shared || unit_is_shared(t, u) ? no_writes(e) : 0;
+}
+
+/* Whether what a leaf shows can be written, wherever it lies. */
+static bool can_write(struct tree *t, struct unit *u, const struct leaf *l)
+{
+	const struct model_ops *m = u->format->model;
+
+	switch (l->kind) {
+	case LEAF_MTL:
+	case LEAF_PREVIEW:
+	case LEAF_ERRORS: return false;
+	case LEAF_GLB: return l->arg == GLB_MODEL ? m && m->mesh_put : clips_writable(t, u);
+	case LEAF_OBJ: return m && m->mesh_put && can_put(t, u, PART_MESH, l->index);
+	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l->index);
+	case LEAF_PNG: return m && m->image_put && can_put(t, u, PART_IMAGE, l->index);
+	case LEAF_FILE: return m && m->file_put;
+	case LEAF_DOC: return l->arg < DOC_OWN || !u->format->own[l->arg - DOC_OWN].fixed;
+	default: return true;
+	}
+}
+
+int node_may_write(struct tree *t, struct node n, struct err *e)
+{
+	const char *why = NULL;
 	struct leaf l;
 	struct unit *u;
 
 	if (!t->writable || n.host || (!n.scratch && node_is_dir(n)))
-		return false;
+		return no_writes(e);
 	if (n.scratch)
-		return true;
+		return 0;
 	if (!node_leaf(n))
-		return !(kid && kid->entry.shared) && !unit_is_shared(t, n.unit);
+		return may_write_kid(t, n.unit, n.local - 1, e);
 	u = apply_owner(n, &l);
-	m = u ? u->format->model : NULL;
-	if (!u || unit_is_shared(t, u) || !tree_file_writable(t, tree_file(t, u->file)))
-		return false;
-	switch (l.kind) {
-	case LEAF_MTL:
-	case LEAF_PREVIEW:
-	case LEAF_ERRORS: return false;
-	case LEAF_GLB: return l.arg == GLB_MODEL ? m && m->mesh_put : clips_writable(t, u);
-	case LEAF_OBJ: return m && m->mesh_put && can_put(t, u, PART_MESH, l.index);
-	case LEAF_WEIGHTS: return m && m->weights_put && can_put(t, u, PART_MESH, l.index);
-	case LEAF_PNG: return m && m->image_put && can_put(t, u, PART_IMAGE, l.index);
-	case LEAF_FILE: return m && m->file_put;
-	case LEAF_DOC: return l.arg < DOC_OWN || !u->format->own[l.arg - DOC_OWN].fixed;
-	default: return true;
-	}
+	if (!u || unit_is_shared(t, u) || !tree_file_writable(t, tree_file(t, u->file)) || !can_write(t, u, &l))
+		return no_writes(e);
+	return unit_is_fixed(t, u, &why) ? never_written(why, e) : 0;
 }

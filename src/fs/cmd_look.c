@@ -290,6 +290,8 @@ static void count_kinds(const struct unit *u, struct doc *d)
 	unsigned n = 0, k;
 
 	for (uint32_t i = 0; i < u->nkids; i++) {
+		if (u->kids[i].entry.folder)
+			continue;
 		for (k = 0; k < n && !same_ext(v[k].ext, u->kids[i].ext); k++)
 			;
 		if (k == ARRAY_LEN(v))

@@ -86,9 +86,12 @@ static int put_node(const struct command *self, struct tree *t, const char *path
 		err_set(&why, EROFS, "%s", closed ? closed : "it cannot be written");
 		return cmd_fail(self, tree_path(t), &why);
 	}
-	if (!rc && !n.host && !node_writable(t, n))
-		rc = -EACCES;
-	rc = rc ? cmd_fail_errno(self, path, -rc) : put_over(self, t, n, path, file, text);
+	if (!rc && !n.host)
+		rc = node_may_write(t, n, &why);
+	if (rc)
+		rc = why.code ? cmd_fail(self, path, &why) : cmd_fail_errno(self, path, -rc);
+	else
+		rc = put_over(self, t, n, path, file, text);
 	store_free(text);
 	node_put(t, n);
 	return rc;

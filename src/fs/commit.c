@@ -272,7 +272,7 @@ static int commit_files(struct save *s, struct err *e)
 	for (unsigned i = 0; i < n && t->held; i++)
 		tree_renew(t, file[i]);
 	for (unsigned i = 0; i < n && t->held; i++)
-		tree_refresh(t, file[i], change[i].plan, &s->ids);
+		tree_refresh(t, file[i], s->ed, &s->ids);
 	t->commits += t->held && !rc;
 	return rc;
 }

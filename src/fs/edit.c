@@ -215,7 +215,7 @@ static bool is_as_opened(const struct edit *ed, const struct level *l)
 {
 	if (!l->object || !l->unit->format->container || ed->moved)
 		return false;
-	return plan_in_entries(l->run->plan, l->src, l->entries.v, sizeof *l->entries.v,
+	return plan_in_entries(l->inner->plan, l->inside, l->entries.v, sizeof *l->entries.v,
 			       l->entries.member, l->entries.n, NULL) && (!l->up || is_as_opened(ed, l->up));
 }
 
@@ -238,6 +238,7 @@ void edit_reopen(struct edit *ed)
 			continue;
 		}
 		object_close(l->object);
+		src_put(l->inside);
 		src_put(l->src);
 		free(l);
 	}
@@ -255,7 +256,6 @@ void edit_end(struct edit *ed)
 	if (!ed)
 		return;
 	close_levels(ed);
-	close_entries(ed);
 	while (ed->files) {
 		struct edit_file *f = ed->files;
 
@@ -264,6 +264,7 @@ void edit_end(struct edit *ed)
 		drop_plan(f->first);
 		free(f);
 	}
+	close_entries(ed);                     /* what is written anew may read them */
 	while (ed->frozen) {
 		struct frozen *f = ed->frozen;
 
@@ -338,7 +339,7 @@ static struct source *following(const struct surroundings *s, unsigned k, struct
 
 		if (k >= v->n - at->unit->index || !v->v[at->unit->index + k].size)
 			return NULL;
-		src = entry_source(at->up->src, at->up->unit->format, &v->v[at->unit->index + k]);
+		src = entry_source(at->up->inside, at->up->unit->format, &v->v[at->unit->index + k]);
 		if (!src)
 			err_nomem(e);
 	} else if (k == 1 && l->unit->format->behind &&
@@ -400,21 +401,38 @@ int renew_source(struct level *l, struct err *e)
 	const struct level *up = l->up;
 	bool whole = !up || packs(up);
 	struct source *src = whole ? src_ref(l->run->root) :
-				     entry_source(up->src, up->unit->format, &up->entries.v[l->unit->index]);
+				     entry_source(up->inside, up->unit->format, &up->entries.v[l->unit->index]);
 
 	if (!src)
 		return err_nomem(e);
 	src_put(l->src);
 	l->src = src;
+	if (l->inside && l->inner == l->run)
+		set_inside(l, src);
 	return 0;
+}
+
+static void swap(struct source **held, struct source *now)
+{
+	src_ref(now);
+	src_put(*held);
+	*held = now;
+}
+
+void set_inside(struct level *l, struct source *src)
+{
+	swap(&l->inside, src);
+	l->around.medium = src;
+	if (l->object)
+		swap(&l->object->src, src);
 }
 
 void take_resized(struct level *l)
 {
-	if (l->src == l->object->src)
-		return;
-	src_put(l->src);
-	l->src = src_ref(l->object->src);
+	swap(&l->inside, l->object->src);
+	l->around.medium = l->inside;
+	if (l->inner == l->run)
+		swap(&l->src, l->inside);
 }
 
 int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
@@ -444,11 +462,13 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 		return resize_member(l, k - 1, size, out, e);
 	if (k && !at)
 		return err_set(e, EROFS, "what lies in another file cannot change its size");
+	if (!k && l->inner && l->inner != l->run)
+		return err_set(e, EROFS, "what it is stored in cannot change its size");
 	if (k) {
 		uint32_t i = at->unit->index + k;
 
 		rc = resize_entry(at->up, i, size, e);
-		*out = rc ? NULL : entry_source(at->up->src, at->up->unit->format, &at->up->entries.v[i]);
+		*out = rc ? NULL : entry_source(at->up->inside, at->up->unit->format, &at->up->entries.v[i]);
 		return rc || *out ? rc : err_nomem(e);
 	}
 	rc = l->up ? resize_entry(l->up, l->unit->index, size, e) : resize_file(l->edit, l->unit->file, size, e);
@@ -459,32 +479,15 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 	return rc;
 }
 
-/* The old plan stays what it is, and `moved` reads through it; a new one begins on top. */
 static int rebase(const struct surroundings *s, struct source *moved, struct source **out, struct err *e)
 {
 	struct level *l = level_of(s);
-	struct edit_file *f = find_file(l->edit, l->unit->file);
-	struct run fresh = { 0 };
-	struct frozen *old;
-	int rc;
+	int rc = l->edit->tree->grow ? rebase_inside(l, moved, e) :
+		 err_set(e, EPERM, "the archive may not grow without -o grow");
 
-	if (l->up)
-		return err_set(e, EROFS, "an archive inside another one cannot be written anew");
-	if (!l->edit->tree->grow)
-		return err_set(e, EPERM, "the archive may not grow without -o grow");
-	old = malloc(sizeof *old);
-	rc = old ? run_open(&fresh, moved, e) : err_nomem(e);
-	if (rc) {
-		free(old);
-		return rc;
-	}
-	*old = (struct frozen){ l->edit->frozen, f->run.plan };
-	l->edit->frozen = old;
-	src_put(f->run.root);
-	f->run = fresh;
-	f->run.plan->moved = true;
-	*out = src_ref(f->run.root);
-	return 0;
+	if (!rc)
+		*out = src_ref(l->inside);
+	return rc;
 }
 
 /* ---- opening the chain ---- */
@@ -506,7 +509,8 @@ static int check_format(const struct level *l, struct err *e)
 	char name[NODE_NAME_MAX] = "";
 	struct probe p = {
 		.name = name, .within = l->up ? l->up->unit->format : NULL,
-		.index = l->unit->index, .size = l->src->size, .src = l->src, .room = room
+		.index = l->unit->index, .size = l->src->size, .src = l->src, .room = room,
+		.lead = l->unit->around.lead,
 	};
 	struct err why = { 0 };
 	const struct format *f;
@@ -532,6 +536,7 @@ int open_object(struct level *l, struct err *e)
 	if (l->object)
 		return 0;
 	rc = check_format(l, e);
+	rc = rc ? rc : open_inside(l, e);
 	if (!rc)
 		rc = object_open(l->unit->format, l->src, &l->around, &l->object, e);
 	if (!rc && l->unit->format->container) {
@@ -563,7 +568,7 @@ static int open_source(struct level *l, struct err *e)
 	if (!rc && packs(l->up))
 		rc = open_entry(l->up, u->index, &l->run, e);
 	else if (!rc)
-		l->run = l->up->run;
+		l->run = l->up->inner;
 	return rc ? rc : renew_source(l, e);
 }
 
@@ -583,7 +588,7 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 		return err_nomem(e);
 	*l = (struct level){
 		.around = { .following = following, .called = called, .padded = u->around.padded,
-			    .finding = u->around.finding, .resize = resize, .rebase = rebase, .find = find,
+			    .finding = u->around.finding, .lead = u->around.lead, .resize = resize, .rebase = rebase, .find = find,
 			    .member = member, .handed = u->around.handed, .say = say, .grow = ed->tree->grow,
 			    .again = ed->second },
 		.edit = ed, .unit = u,
@@ -632,7 +637,7 @@ int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size
 		rc = resize_entry(l, kid, size, e);
 	if (rc)
 		return rc;
-	src = run ? src_ref(run->root) : entry_source(l->src, u->format, &l->entries.v[kid]);
+	src = run ? src_ref(run->root) : entry_source(l->inside, u->format, &l->entries.v[kid]);
 	lend(ed, src, out);
 	return src ? 0 : err_nomem(e);
 }

@@ -31,7 +31,9 @@ int edit_resize_unit(struct edit *ed, struct unit *u, unsigned part, uint64_t si
 
 /* The plan for one of the tree's files; NULL when the edit has not opened it. */
 struct plan *edit_plan(struct edit *ed, unsigned file);
-/* The same, opened when it was not. */
+/* The same of the medium of a unit, once the edit is settled; NULL: it has not changed, or in more than one step. */
+const struct plan *edit_medium_plan(const struct edit *ed, const struct unit *u);
+/* The plan for a file, opened when it was not. */
 int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e);
 /* Writes into a plan what another one writes; 0 or a negative errno. */
 int edit_lay(struct plan *to, const struct plan *from);

@@ -20,7 +20,11 @@ struct level {
 	struct unit *unit;
 	struct run *run;                       /* that its bytes lie in */
 	struct source *src;                    /* held */
-	struct object *object;                 /* once opened */
+	/* Once opened. Where a medium is between the entry's bytes and what it contains, that is `inside`, in a run of
+	 * its own; else the two are the same. */
+	struct run *inner;
+	struct source *inside;                 /* held; object->src */
+	struct object *object;
 	struct entries entries;                /* of a container, once opened */
 	bool keep;                             /* edit_reopen() */
 };
@@ -33,12 +37,14 @@ struct edit_file {
 	struct plan *first;                    /* edit_repeat(): the plan as it was; NULL: there was none */
 };
 
-/* An entry that its container packs: what it holds, until it is packed again. */
+/* An entry that its container packs: what it holds, until it is packed again. Or what the medium of `in` is, until it
+ * is put back. */
+#define ALL_OF_IT UINT32_MAX
 struct edit_entry {
 	struct run run;                        /* first */
 	struct edit_entry *next;
 	struct unit *in;
-	uint32_t index;
+	uint32_t index;                        /* ALL_OF_IT: the medium */
 	struct pin pin;                        /* of what it held */
 	bool anew;                             /* what it held cannot be read: all of it is written */
 };
@@ -52,6 +58,7 @@ struct edit {
 	bool moved;                            /* an entry has another size or place */
 	struct edit_file *files;
 	struct edit_entry *entries;
+	struct edit_entry *put_back;           /* media: what was changed in them */
 	struct frozen *frozen;
 	struct level *levels;
 	struct source *lent;                   /* of edit_resize_kid(), edit_resize_unit() */
@@ -69,10 +76,18 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 int open_object(struct level *l, struct err *e);
 /* After a hook of a container that may have had its own entry resized. */
 void take_resized(struct level *l);
+/* What it contains is another source. */
+void set_inside(struct level *l, struct source *src);
 /* The level's own source, as its container has it now. */
 int renew_source(struct level *l, struct err *e);
 int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e);
 int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e);
+
+/* edit_move.c */
+/* From now on the level's bytes, or what it contains if that is a medium, are those of `moved`, which reads them as they
+ * are now. */
+int rebase_bytes(struct level *l, struct source *moved, struct err *e);
+int rebase_inside(struct level *l, struct source *moved, struct err *e);
 
 /* edit_member.c */
 /* Member k of an entry; one reference, NULL: there is none, or e says what failed. */
@@ -87,7 +102,9 @@ bool packs(const struct level *in);             /* a container: whether it packs
 int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e);
 /* The same, for who writes all of it, `size` bytes. */
 int replace_entry(struct level *in, uint32_t i, uint64_t size, struct run **out, struct err *e);
-/* Packs what was written to entries; the edit is opened anew. */
+/* What a level contains, through its medium if it has one: inner and inside. */
+int open_inside(struct level *l, struct err *e);
+/* Packs what was written to entries and media; the edit is opened anew. */
 int edit_pack(struct edit *ed, struct err *e);
 void close_entries(struct edit *ed);
 

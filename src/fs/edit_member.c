@@ -11,7 +11,7 @@ static bool is_handed(const struct level *l)
 
 static struct source *handed(const struct level *l, unsigned k, struct err *e)
 {
-	return handed_source(l->up->src, l->up->unit->format, &l->up->entries.member[l->unit->index][k], e);
+	return handed_source(l->up->inside, l->up->unit->format, &l->up->entries.member[l->unit->index][k], e);
 }
 
 static int open_member(struct level *l, unsigned k, struct level **out, struct err *e)

@@ -1,4 +1,5 @@
-/* Entries that their containers pack: an edit writes what they hold, and packs it when all is written. */
+/* Entries that their containers pack: an edit writes what they hold, and packs it when all is written. So it does with
+ * what lies in a medium, which is put back as a whole. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +20,13 @@ static struct edit_entry *find_entry(const struct level *in, uint32_t i)
 	return f;
 }
 
+static struct edit_entry *find_medium(struct edit_entry *f, const struct unit *u)
+{
+	while (f && (f->in != u || f->index != ALL_OF_IT))
+		f = f->next;
+	return f;
+}
+
 /* Whether an entry still is what the tree shows, which may know already what it holds. */
 static bool is_untouched(const struct level *in, uint32_t i)
 {
@@ -26,11 +34,11 @@ static bool is_untouched(const struct level *in, uint32_t i)
 	const struct kid *kid = i < in->unit->nkids ? &in->unit->kids[i] : NULL;
 	uint64_t at = v->at, n = entry_stored(v);
 
-	src_range(in->src, &at, &n);
-	return kid && in->run->original && !in->run->plan->moved && kid->entry.at == v->at &&
+	src_range(in->inside, &at, &n);
+	return kid && in->inner->original && !in->inner->plan->moved && kid->entry.at == v->at &&
 	       kid->entry.size == v->size && entry_stored(&kid->entry) == entry_stored(v) &&
 	       kid->entry.lost == v->lost &&
-	       !plan_touches(in->run->plan, at, n);
+	       !plan_touches(in->inner->plan, at, n);
 }
 
 /* What cannot be unpacked now cannot be later either, when something else is stored in its place. */
@@ -38,7 +46,7 @@ static int open_base(const struct level *in, uint32_t i, bool original, struct s
 		     struct err *e)
 {
 	struct source *src = original ? kid_source(in->edit->tree, in->unit, i, false) :
-			     entry_source(in->src, in->unit->format, &in->entries.v[i]);
+			     entry_source(in->inside, in->unit->format, &in->entries.v[i]);
 	int rc = src ? src_pin(src, pin, e) : err_nomem(e);
 
 	if (rc == -EBADMSG || rc == -EFBIG) {
@@ -85,6 +93,99 @@ int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e)
 	return 0;
 }
 
+/* ---- media ---- */
+
+/* What the tree has opened is as good as what would be opened anew, and has read something by now. */
+static bool is_as_shown(const struct level *l)
+{
+	uint64_t at = 0, n = l->src->size;
+
+	src_range(l->src, &at, &n);
+	return l->run->original && !l->run->plan->moved && !plan_touches(l->run->plan, at, n) &&
+	       atomic_load(&l->unit->state) == UNIT_READY && l->unit->around.medium;
+}
+
+static int open_medium(struct level *l, struct source *medium, bool shown, struct err *e)
+{
+	struct edit_entry *f = calloc(1, sizeof *f);
+	int rc = f ? run_open(&f->run, medium, e) : err_nomem(e);
+
+	if (rc) {
+		free(f);
+		return rc;
+	}
+	f->run.original = shown;
+	f->in = l->unit;
+	f->index = ALL_OF_IT;
+	f->next = l->edit->entries;
+	l->edit->entries = f;
+	l->inner = &f->run;
+	return 0;
+}
+
+int open_inside(struct level *l, struct err *e)
+{
+	struct edit_entry *f = find_medium(l->edit->entries, l->unit);
+	bool shown = is_as_shown(l);
+	struct source *medium = NULL;
+	int rc = 0;
+
+	if (l->inside)
+		return 0;
+	l->inner = f ? &f->run : l->run;
+	if (!f && shown && l->unit->around.medium != l->unit->src)
+		medium = src_ref(l->unit->around.medium);
+	else if (!f)
+		rc = format_medium(l->unit->format, l->src, l->unit->around.lead, &medium, e);
+	if (!rc && !f && medium != l->src)
+		rc = open_medium(l, medium, shown, e);
+	src_put(medium);
+	if (!rc)
+		set_inside(l, l->inner == l->run ? l->src : l->inner->root);
+	return rc;
+}
+
+/* Runs of a plan, to a medium that takes them. */
+static int write_runs(const struct level *l, const struct plan *now, struct err *e)
+{
+	struct source *medium;
+	int rc = format_medium(l->unit->format, l->src, l->unit->around.lead, &medium, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < now->n && !rc; i++)
+		rc = src_write(medium, now->v[i].bytes, now->v[i].len, now->v[i].at, "what it is stored in", e);
+	src_put(medium);
+	return rc;
+}
+
+static int put_medium(struct edit *ed, struct edit_entry *f, struct err *e)
+{
+	const struct container_ops *c = f->in->format->container;
+	struct source *moved = NULL;
+	struct level *l;
+	int rc = open_level(ed, f->in, &l, e);
+
+	if (rc)
+		return rc;
+	rc = c->medium_put ? c->medium_put(l->src, f->in->around.lead, f->run.plan, ed->tree->grow, &moved, e) :
+	     f->run.plan->moved ? err_set(e, EROFS, "an archive in there cannot be written anew") :
+	     write_runs(l, f->run.plan, e);
+	if (!rc && moved)
+		rc = rebase_bytes(l, moved, e);
+	src_put(moved);
+	return rc;
+}
+
+const struct plan *edit_medium_plan(const struct edit *ed, const struct unit *u)
+{
+	const struct edit_entry *f = find_medium(ed->put_back, u);
+
+	return f && !find_medium(f->next, u) ? f->run.plan : NULL;
+}
+
+/* ---- what is written anew ---- */
+
 static bool is_readable(const struct run *r)
 {
 	uint8_t byte;
@@ -115,6 +216,12 @@ int replace_entry(struct level *in, uint32_t i, uint64_t size, struct run **out,
 
 /* ---- packing ---- */
 
+/* What a medium holds lies one step further in than its bytes, and an entry one further than that. */
+static unsigned depth_of(const struct edit_entry *f)
+{
+	return 2u * f->in->depth + (f->index != ALL_OF_IT);
+}
+
 /* The innermost entry of which something was written: what it is packed into comes after it. */
 static int next_written(struct edit *ed, struct edit_entry **out, struct err *e)
 {
@@ -123,7 +230,7 @@ static int next_written(struct edit *ed, struct edit_entry **out, struct err *e)
 	*out = NULL;
 	for (struct edit_entry *f = ed->entries; f && !rc; f = f->next) {
 		rc = plan_settle(f->run.plan, e);
-		if (!rc && (f->anew || plan_changes(f->run.plan)) && (!*out || f->in->depth > (*out)->in->depth))
+		if (!rc && (f->anew || plan_changes(f->run.plan)) && (!*out || depth_of(f) > depth_of(*out)))
 			*out = f;
 	}
 	return rc;
@@ -166,17 +273,20 @@ static void free_entries(struct edit_entry *f)
 
 int edit_pack(struct edit *ed, struct err *e)
 {
-	struct edit_entry *done = NULL, *f = NULL;
+	struct edit_entry *done = NULL, *f = NULL, **to;
+	bool any = false;
 	int rc;
 
 	while (!(rc = next_written(ed, &f, e)) && f) {
-		rc = pack(ed, f, e);
+		rc = f->index == ALL_OF_IT ? put_medium(ed, f, e) : pack(ed, f, e);
 		if (rc)
 			break;
-		take(ed, f)->next = done;
-		done = f;
+		to = f->index == ALL_OF_IT ? &ed->put_back : &done;
+		take(ed, f)->next = *to;
+		*to = f;
+		any = true;
 	}
-	if (done) {
+	if (any) {
 		ed->moved = true;
 		edit_reopen(ed);               /* nobody reads through the old plans any more */
 		free_entries(done);
@@ -187,5 +297,6 @@ int edit_pack(struct edit *ed, struct err *e)
 void close_entries(struct edit *ed)
 {
 	free_entries(ed->entries);
-	ed->entries = NULL;
+	free_entries(ed->put_back);
+	ed->entries = ed->put_back = NULL;
 }

@@ -229,12 +229,13 @@ static uint32_t walk_any(const struct stored *s, uint32_t dir, const char *path)
 }
 
 /* The only entry of that name, wherever it lies. */
-static uint32_t only_one(const struct stored *s, const char *name)
+static uint32_t only_one(const struct unit *in, const char *name)
 {
+	const struct stored *s = in->stored;
 	uint32_t found = STORED_NONE;
 
 	for (uint32_t i = 0; i < s->nentries; i++) {
-		if (!want_is_name(stored_name(s, i), name, strlen(name)))
+		if (in->kids[i].entry.folder || !want_is_name(stored_name(s, i), name, strlen(name)))
 			continue;
 		if (found != STORED_NONE)
 			return STORED_NONE;
@@ -253,8 +254,9 @@ static uint32_t find_swapped(const struct stored *s, uint32_t own, const char *e
 }
 
 /* Beside entry `own`, or wherever names alone lead. */
-static uint32_t find_near(const struct stored *s, uint32_t own, const struct want *w)
+static uint32_t find_near(const struct unit *in, uint32_t own, const struct want *w)
 {
+	const struct stored *s = in->stored;
 	uint32_t item;
 
 	switch (w->where) {
@@ -265,7 +267,7 @@ static uint32_t find_near(const struct stored *s, uint32_t own, const struct wan
 	}
 	item = walk(s, stored_in(s, own), w->path, false);
 	item = item == STORED_NONE ? walk(s, 0, w->path, false) : item;
-	return item == STORED_NONE ? only_one(s, w->path) : item;
+	return item == STORED_NONE ? only_one(in, w->path) : item;
 }
 
 /* The nearest folder above an entry that is called so; 0: none is. */
@@ -334,7 +336,7 @@ int unit_find(struct tree *t, const struct unit *u, const struct want *w, struct
 		return -ENOENT;
 	if (w->where == WANT_BELOW_ROOT)
 		return find_below_root(t, u, w, out, e);
-	item = in->stored ? find_near(in->stored, u->index, w) : STORED_NONE;
+	item = in->stored ? find_near(in, u->index, w) : STORED_NONE;
 	return item == STORED_NONE ? -ENOENT : unit_of_kid(t, in, item, out, e);
 }
 

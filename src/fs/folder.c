@@ -318,9 +318,7 @@ int folder_renew_file(struct tree *t, unsigned i, const struct stat *now)
 		return rc;
 	f->mtime = time;                       /* of what the edit did not touch */
 	atomic_store(&f->unsure, false);
-	src_ref(f->src);
-	src_put(u->src);
-	u->src = f->src;
+	unit_set_source(u, f->src);
 	return 0;
 }
 

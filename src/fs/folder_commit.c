@@ -9,6 +9,7 @@
 
 struct folder_commit {
 	struct tree *tree;
+	struct edit *ed;
 	size_t n;
 	unsigned *file;                        /* numbers of the n files */
 	struct file_change v[];
@@ -65,6 +66,7 @@ int folder_commit_begin(struct tree *t, struct edit *ed, struct folder_commit **
 		return err_nomem(e);
 	}
 	c->tree = t;
+	c->ed = ed;
 	for (unsigned i = 0; !rc && (file = edit_file(ed, i)) != NO_FILE; i++)
 		rc = edit_changes(ed, file) ? add_file(c, ed, file, e) : 0;
 	if (rc)
@@ -87,7 +89,7 @@ void folder_commit_refresh(struct folder_commit *c, struct buf *ids)
 		if (folder_renew_file(c->tree, c->file[i], &c->v[i].now))
 			folder_suspect(c->tree, c->file[i]);
 	for (size_t i = 0; i < c->n; i++)
-		tree_refresh(c->tree, c->file[i], c->v[i].plan, ids);
+		tree_refresh(c->tree, c->file[i], c->ed, ids);
 }
 
 void folder_commit_end(struct folder_commit *c)

@@ -28,11 +28,12 @@ struct handle {
 int node_source(struct tree *t, struct node n, struct source **out, struct err *e)
 {
 	const struct kid *kid = node_kid(n);
+	const char *why = kid && n.unit->why ? n.unit->why[n.local - 1] : NULL;
 
 	if (!kid)
 		return leaf_source(t, n.unit, node_leaf(n), out, e);
 	if (kid->entry.lost)
-		return err_set(e, EBADMSG, "its place in the archive cannot be; see errors.txt");
+		return err_set(e, EBADMSG, "%s", why ? why : "its place in the archive cannot be; see errors.txt");
 	*out = kid_source(t, n.unit, n.local - 1, false);
 	return *out ? 0 : err_nomem(e);
 }
@@ -131,11 +132,12 @@ int node_open(struct tree *t, struct node n, struct handle **out, struct err *e)
 
 int node_open_write(struct tree *t, struct node n, bool empty, struct handle **out, struct err *e)
 {
+	int rc;
+
 	if (!n.scratch && node_is_dir(n))
 		return err_set(e, EISDIR, "is a directory");
-	if (!node_writable(t, n))
-		return err_set(e, EACCES, "cannot be written");
-	return open_node(t, n, true, empty, out, e);
+	rc = node_may_write(t, n, e);
+	return rc ? rc : open_node(t, n, true, empty, out, e);
 }
 
 /* ---- closing ---- */

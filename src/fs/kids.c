@@ -25,12 +25,12 @@ static const struct format *detect_kid(struct unit *u, struct kid *kid, struct p
 	uint8_t raw[4];
 
 	if (f || why->code || !kid->entry.coded || !c->stored_plain || kid->entry.size < sizeof raw ||
-	    src_pread(u->src, raw, sizeof raw, kid->entry.at) || !c->stored_plain(raw))
+	    src_pread(unit_inside(u), raw, sizeof raw, kid->entry.at) || !c->stored_plain(raw))
 		return f;
 	kid->entry.coded = false;
 	kid->bare = true;
 	src_put(p->src);
-	p->src = entry_source(u->src, u->format, &kid->entry);
+	p->src = entry_source(unit_inside(u), u->format, &kid->entry);
 	return p->src ? format_detect(p, why) : NULL;
 }
 
@@ -59,7 +59,7 @@ static int probe(struct tree *t, struct unit *u, uint32_t i, struct kid *kid, ui
 	kid->bare = false;
 	kid->format = NULL;
 	kid->ext = u->stored ? stored_ext(name) : "empty";
-	if (!kid->entry.size || kid->entry.lost)
+	if (!kid->entry.size || kid->entry.lost || kid->entry.folder)
 		return 0;
 	p.src = kid_source(t, u, i, true);
 	f = p.src ? detect_kid(u, kid, &p, &why) : NULL;
@@ -203,9 +203,79 @@ int kid_names(struct unit *u, const struct entries *v, struct stored **out, stru
 	return *out || !c->separator ? 0 : err_nomem(e);
 }
 
+/* ---- what they say besides ---- */
+
+static const struct extents *copy_extents(struct arena *a, const struct extents *x)
+{
+	size_t n = sizeof *x + x->n * sizeof x->v[0];
+	struct extents *copy = arena_alloc(a, n, 1);
+
+	if (copy)
+		memcpy(copy, x, n);
+	return copy;
+}
+
+/* Neighbours mostly have the same reason, if any. */
+static const char *const *copy_reasons(struct arena *a, const char *const *why, uint32_t n)
+{
+	const char **v = arena_alloc(a, n + (size_t)1, sizeof *v), *last = NULL, *copy = NULL;
+
+	for (uint32_t i = 0; v && i < n; i++) {
+		v[i] = NULL;
+		if (!why[i])
+			continue;
+		if (!last || strcmp(last, why[i]))
+			copy = arena_printf(a, "%s", why[i]);
+		if (!copy)
+			return NULL;
+		last = why[i];
+		v[i] = copy;
+	}
+	return v;
+}
+
+static bool copy_all(struct entries *v, struct arena *a, const int64_t **times, const char *const **why)
+{
+	int64_t *t = v->mtime ? arena_alloc(a, v->n + (size_t)1, sizeof *t) : NULL;
+
+	if (t)
+		memcpy(t, v->mtime, v->n * sizeof *t);
+	*times = t;
+	*why = v->why ? copy_reasons(a, v->why, v->n) : NULL;
+	if ((v->mtime && !t) || (v->why && !*why))
+		return false;
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct extents *x = v->v[i].in_pieces ? copy_extents(a, v->v[i].extents) : NULL;
+
+		if (v->v[i].in_pieces && !x)
+			return false;
+		if (x)
+			v->v[i].extents = x;
+	}
+	return true;
+}
+
+int kid_keep(struct unit *u, struct entries *v, struct arena *was)
+{
+	struct arena a = { 0 };
+	const int64_t *times;
+	const char *const *why;
+
+	if (!copy_all(v, &a, &times, &why)) {
+		arena_free(&a);
+		return -ENOMEM;
+	}
+	*was = u->kept;
+	u->kept = a;
+	u->times = times;
+	u->why = why;
+	return 0;
+}
+
 int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e)
 {
 	struct entries entries = { 0 };
+	struct arena none = { 0 };
 	struct err why = { 0 };
 	int rc;
 
@@ -226,6 +296,10 @@ int kid_list(struct tree *t, struct unit *u, struct object *o, struct err *e)
 			NESTED_MOST);
 		object_fault(o, PART_OBJECT, 0, true, &why);
 		return 0;
+	}
+	if (kid_keep(u, &entries, &none)) {
+		kids_count(t, u, entries.n, 0);
+		return err_nomem(e);
 	}
 	u->kids = calloc(entries.n ? entries.n : 1, sizeof *u->kids);
 	for (uint32_t i = 0; i < entries.n && u->kids; i++) {

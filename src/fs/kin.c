@@ -96,7 +96,7 @@ struct source *handed_source(struct source *in, const struct format *f, const st
 
 static struct source *handed(const struct unit *in, uint32_t i, unsigned k, struct err *e)
 {
-	return handed_source(in->src, in->format, &in->handed[i][k], e);
+	return handed_source(unit_inside(in), in->format, &in->handed[i][k], e);
 }
 
 /* ---- an entry that is no unit yet ---- */

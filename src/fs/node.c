@@ -574,9 +574,12 @@ static void leaf_size(struct tree *t, struct node n, struct leaf *l, bool exact,
 static int64_t node_mtime(struct tree *t, struct node n)
 {
 	const struct kid *kid = node_kid(n);
-	int64_t changed = kid ? kid_time_get(t, n.unit, n.local - 1) : atomic_load(&n.unit->mtime);
+	uint32_t folder = node_folder(n), entry = folder ? n.unit->stored->dirs[folder].entry : 0;
+	int64_t changed = kid ? kid_time_get(t, n.unit, n.local - 1) : entry ? 0 : atomic_load(&n.unit->mtime);
 
-	return changed ? changed : tree_mtime(t, n.unit);
+	if (changed)
+		return changed;
+	return kid || entry ? tree_kid_mtime(t, n.unit, kid ? n.local - 1 : entry - 1) : tree_mtime(t, n.unit);
 }
 
 static struct kid_time *find_time(const struct tree *t, const struct unit *u, uint32_t kid)
@@ -666,7 +669,7 @@ static void view_attr(struct tree *t, struct node n, bool exact, struct node_att
 	int64_t mtime;
 
 	*out = (struct node_attr){ .dir = node_is_dir(n), .ino = node_ino(t, n) };
-	out->mode = out->dir ? 0755 : node_writable(t, n) ? 0644 : 0444;
+	out->mode = out->dir ? 0755 : node_may_write(t, n, NULL) != -EACCES ? 0644 : 0444;
 	if (t->folder)
 		own(t, n.unit, out);
 	if (!out->dir && draft_size_node(t, n, &out->size, &mtime)) {

@@ -131,6 +131,16 @@ static void set_scratch(struct scratch *s, const struct stat *attr, int to_set)
 		s->atime = to_set & FUSE_SET_ATTR_ATIME_NOW ? now_ns() : ns_of(&attr->st_atim);
 }
 
+static int may_write(struct tree *t, struct node n)
+{
+	struct err why = { 0 };
+	int rc = node_may_write(t, n, &why);
+
+	if (rc && rc != -EACCES)
+		log_failure(t, n, &why);
+	return rc;
+}
+
 /* truncate() by path: nothing is written through a handle, so a view stays what it is. */
 static int truncate_path(struct tree *t, fuse_ino_t ino, uint64_t size)
 {
@@ -144,8 +154,8 @@ static int truncate_path(struct tree *t, fuse_ino_t ino, uint64_t size)
 		rc = scratch_truncate(n.scratch, size);
 	else if (node_is_dir(n))
 		rc = -EISDIR;
-	else if (!node_writable(t, n))
-		rc = -EACCES;
+	else
+		rc = may_write(t, n);
 	tree_leave(t);
 	return rc;
 }
@@ -307,16 +317,18 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static int unlink_node(struct tree *t, struct node n)
 {
+	int rc;
+
 	if (!n.scratch && node_is_dir(n))
 		return -EISDIR;
 	if (n.scratch) {
 		scratch_unlink(t, n.scratch);
 		return 0;
 	}
-	if (!node_writable(t, n))
-		return -EACCES;
-	ghost_add(t, n);
-	return 0;
+	rc = may_write(t, n);
+	if (!rc)
+		ghost_add(t, n);
+	return rc;
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -388,16 +400,22 @@ static int view_away(struct tree *t, struct renaming *r)
 /* 1: the scratch file has to be saved over the view. */
 static int rename_in_tree(struct tree *t, struct renaming *r, unsigned flags)
 {
+	int rc;
+
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
 		return -EINVAL;
 	if (flags & RENAME_NOREPLACE && r->to_there)
 		return -EEXIST;
 	if ((!r->from.scratch && node_is_dir(r->from)) || (r->to.unit && !r->to.scratch && node_is_dir(r->to)))
 		return -EPERM;
-	if (!r->from.scratch)
-		return node_writable(t, r->from) ? view_away(t, r) : -EACCES;
-	if (r->to.unit && !r->to.scratch)
-		return node_writable(t, r->to) ? 1 : -EACCES;
+	if (!r->from.scratch) {
+		rc = may_write(t, r->from);
+		return rc ? rc : view_away(t, r);
+	}
+	if (r->to.unit && !r->to.scratch) {
+		rc = may_write(t, r->to);
+		return rc ? rc : 1;
+	}
 	if (scratch_refused(r->dir, r->name))
 		return -EPERM;
 	return scratch_rename(t, r->from.scratch, r->dir, r->name);

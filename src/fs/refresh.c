@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "edit.h"
 #include "folder.h"
 #include "refresh_in.h"
 #include "scratch.h"
@@ -245,13 +246,27 @@ static int refresh_leaves(struct refresh *r, struct unit *u, const struct before
 	return 0;
 }
 
+/* The plan in which places are counted as in what a unit's entries lie in. */
+static const struct plan *plan_inside(const struct refresh *r, const struct unit *u)
+{
+	if (!r->ed)
+		return NULL;
+	for (; !u->around.medium || u->around.medium == u->src; u = unit_at(r->t, u->parent))
+		if (tree_is_file(r->t, u))
+			return edit_plan(r->ed, r->file);
+	return edit_medium_plan(r->ed, u);
+}
+
 static int reread(struct refresh *r, struct unit *u)
 {
 	struct before_kids had = { u->nkids, unit_folders(u), false };
 	struct entries entries = { 0 };
 	struct object *o;
-	int rc = u->format->container ? refresh_written(r, u) : 0;
+	int rc = unit_medium(u, &r->reopened, NULL);
 
+	r->plan = plan_inside(r, u);
+	if (!rc && u->format->container && !r->reopened)
+		rc = refresh_written(r, u);
 	if (rc)
 		return rc > 0 ? 0 : rc;
 	rc = object_open(u->format, u->src, &u->around, &o, NULL);
@@ -296,6 +311,17 @@ static void forget_what_it_found(struct tree_file *f)
 	folder_forget_members(f);
 }
 
+static void read_anew(struct refresh *r, struct unit *u)
+{
+	const struct plan *was = r->plan;
+	bool reopened = r->reopened;
+
+	if (reread(r, u))
+		forget_unit(r, u);
+	r->plan = was;
+	r->reopened = reopened;
+}
+
 void refresh_unit(struct refresh *r, struct unit *u)
 {
 	int64_t was = atomic_load(&u->mtime);
@@ -307,7 +333,7 @@ void refresh_unit(struct refresh *r, struct unit *u)
 	atomic_fetch_add(&u->gen, 1);
 	atomic_store(&u->mtime, r->now > was ? r->now : was + 1);
 	atomic_store(&u->checked, false);
-	if (!r->plan) {                        /* it may be anywhere now */
+	if (!r->ed) {                          /* it may be anywhere now */
 		finding_put(u->around.finding);
 		u->around.finding = NULL;
 	}
@@ -318,8 +344,7 @@ void refresh_unit(struct refresh *r, struct unit *u)
 	tell_unit(r, u);
 	nkids = u->nkids;
 	nleaves = u->nleaves;
-	if (reread(r, u))
-		forget_unit(r, u);
+	read_anew(r, u);
 	if (u->nkids != nkids || u->nleaves > nleaves)
 		tell_unit(r, u);               /* there are other numbers */
 }
@@ -368,11 +393,7 @@ static void renew_unit(struct unit *u)
 {
 	struct source *src = tree_file_source(tree_file(u->tree, u->file));
 
-	if (u->src == src)
-		return;
-	src_ref(src);
-	src_put(u->src);
-	u->src = src;
+	unit_set_source(u, src);
 }
 
 static void renew_file(struct refresh *r, struct unit *u)
@@ -423,16 +444,16 @@ static void refresh_in_folder(struct refresh *r, const struct tree_file *f)
 {
 	struct unit *u = unit_at(r->t, f->unit);
 
-	if (r->plan)
+	if (r->ed)
 		r->now = f->seen.mtime;
 	renew_file(r, u);
-	if (!r->plan)
+	if (!r->ed)
 		atomic_store(&u->mtime, 0);
 }
 
-void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids)
+void tree_refresh(struct tree *t, unsigned file, struct edit *ed, struct buf *ids)
 {
-	struct refresh r = { t, file, plan, now_ns(), ids };
+	struct refresh r = { .t = t, .file = file, .ed = ed, .now = now_ns(), .ids = ids };
 
 	begin(t);
 	if (t->folder)

@@ -7,7 +7,9 @@
 struct refresh {
 	struct tree *t;
 	unsigned file;
-	const struct plan *plan;               /* NULL: all may have changed */
+	struct edit *ed;                       /* whose plans they are; NULL: nobody knows what has changed */
+	const struct plan *plan;               /* of what the entries at hand lie in; NULL: all may have changed */
+	bool reopened;                         /* that is another source now */
 	int64_t now;
 	struct buf *ids;
 };
@@ -20,7 +22,7 @@ void refresh_kill(struct refresh *r, struct unit *u);
 
 /* refresh_kids.c: of a container whose table was read again */
 int refresh_names(struct refresh *r, struct unit *u, const struct entries *entries, bool *renamed);
-int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entries, bool renamed);
+int refresh_kids(struct refresh *r, struct unit *u, struct entries *entries, bool renamed);
 /* When no table changed; 1: done. */
 int refresh_written(struct refresh *r, struct unit *u);
 

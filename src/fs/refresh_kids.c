@@ -13,19 +13,36 @@ static bool touches(const struct refresh *r, const struct source *src, uint64_t 
 	return !r->plan || plan_touches(r->plan, at, n);
 }
 
+static bool entry_touched(const struct refresh *r, const struct source *src, const struct entry *v)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; v->in_pieces && k < v->extents->n; k++)
+		any |= touches(r, src, v->extents->v[k].at, v->extents->v[k].size);
+	return v->in_pieces ? any : touches(r, src, v->at, entry_stored(v));
+}
+
 #define WRITES_SEARCHED 64u                    /* by a search through all entries for each */
 
 struct reach { uint64_t base, at, end; bool inside, hit; };
 
-/* A range that is written, against an entry. */
-static void reach(struct reach *w, const struct entry *entry)
+/* A range that is written, against what an entry has. */
+static void reach_piece(struct reach *w, uint64_t at, uint64_t size)
 {
-	uint64_t first = w->base + entry->at, last = first + entry_stored(entry);
+	uint64_t first = w->base + at, last = first + size;
 
-	if (entry->lost)
-		return;
 	w->inside |= w->at >= first && w->end <= last;
 	w->hit |= w->at < last && w->end > first;
+}
+
+static void reach(struct reach *w, const struct entry *entry)
+{
+	if (entry->lost || entry->folder)
+		return;
+	for (uint32_t k = 0; entry->in_pieces && k < entry->extents->n; k++)
+		reach_piece(w, entry->extents->v[k].at, entry->extents->v[k].size);
+	if (!entry->in_pieces)
+		reach_piece(w, entry->at, entry_stored(entry));
 }
 
 bool plan_in_entries(const struct plan *p, const struct source *src, const struct entry *v, size_t step,
@@ -57,10 +74,18 @@ bool plan_in_entries(const struct plan *p, const struct source *src, const struc
 
 /* ---- units of entries ---- */
 
+static bool same_pieces(const struct entry *a, const struct entry *b)
+{
+	if (!a->in_pieces || !b->in_pieces)
+		return a->in_pieces == b->in_pieces && a->at == b->at;
+	return a->extents->n == b->extents->n &&
+	       !memcmp(a->extents->v, b->extents->v, a->extents->n * sizeof a->extents->v[0]);
+}
+
 static bool same_place(const struct entry *a, const struct entry *b)
 {
-	return a->at == b->at && a->size == b->size && a->packed == b->packed && a->lost == b->lost &&
-	       a->shared == b->shared && a->key == b->key;
+	return same_pieces(a, b) && a->size == b->size && a->packed == b->packed && a->lost == b->lost &&
+	       a->shared == b->shared && a->fixed == b->fixed && a->folder == b->folder && a->key == b->key;
 }
 
 static void set_kid_time(struct refresh *r, struct unit *u, uint32_t i)
@@ -76,15 +101,15 @@ static int renew_source(struct unit *u, uint32_t i, struct unit *sub)
 
 	if (!src)
 		return -ENOMEM;
-	src_put(sub->src);
-	sub->src = src;
+	unit_set_source(sub, src);
+	src_put(src);
 	return 0;
 }
 
 /* A unit whose bytes are the same but lie elsewhere, and all inside it. */
 static int move_unit(struct unit *u)
 {
-	int rc = 0;
+	int rc = atomic_load(&u->state) == UNIT_READY ? unit_medium(u, NULL, NULL) : 0;
 
 	atomic_fetch_add(&u->gen, 1);
 	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
@@ -97,7 +122,8 @@ static int move_unit(struct unit *u)
 	return rc;
 }
 
-enum renewal { SAME, MOVED, WRITTEN };
+/* SEATED: it is what it was, but in another source. */
+enum renewal { SAME, SEATED, MOVED, WRITTEN };
 
 /* An entry whose bytes or place changed. */
 static int renew_kid(struct refresh *r, struct unit *u, uint32_t i, const struct kid *was, bool written)
@@ -165,7 +191,7 @@ struct had_kids { const struct kid *kids; uint32_t known; const struct entry (*h
 static bool is_written(const struct refresh *r, const struct unit *u, const struct entry *was, const struct entry *now)
 {
 	return !was || was->size != now->size || entry_stored(was) != entry_stored(now) || was->lost != now->lost ||
-	       touches(r, u->src, now->at, entry_stored(now)) || (was->at != now->at && !r->plan->moved);
+	       entry_touched(r, unit_inside(u), now) || (!same_pieces(was, now) && !r->plan->moved);
 }
 
 /* The same of what the container knows of its members. */
@@ -182,7 +208,7 @@ static bool members_written(const struct refresh *r, const struct unit *u, const
 static void look_at_owners(struct refresh *r, struct unit *u, uint8_t *how)
 {
 	for (uint32_t i = 0; i < u->nkids && u->stored; i++) {
-		uint32_t owner = how[i] != SAME ? kid_owner(r->t, u, i) : STORED_NONE;
+		uint32_t owner = how[i] >= MOVED ? kid_owner(r->t, u, i) : STORED_NONE;
 
 		if (owner != STORED_NONE)
 			how[owner] = WRITTEN;
@@ -203,8 +229,12 @@ static void place_kids(struct refresh *r, struct unit *u, const struct entries *
 			u->kids[i] = b->kids[i];
 		written |= was && members_written(r, u, b->handed ? b->handed[i] : NULL,
 						  u->handed ? u->handed[i] : NULL);
-		if (!written && same_place(was, now) && !r->plan->moved)
+		if (!written && same_place(was, now) && !r->plan->moved) {
+			if (now->in_pieces)
+				u->kids[i].entry.extents = now->extents;
+			how[i] = r->reopened ? SEATED : SAME;
 			continue;
+		}
 		u->kids[i].entry = *now;
 		if (written)
 			u->kids[i].gen = atomic_load(&u->gen);
@@ -224,7 +254,7 @@ static int probe_kids(struct refresh *r, struct unit *u, const struct had_kids *
 	for (uint32_t i = 0; i < u->nkids && !rc; i++) {
 		if (u->stored && (i >= b->known || !b->kids[i].known))
 			how[i] = SAME;
-		if (how[i] != SAME)
+		if (how[i] >= MOVED)
 			rc = kid_probe(r->t, u, i, room, NULL);
 	}
 	return rc;
@@ -257,9 +287,10 @@ int refresh_names(struct refresh *r, struct unit *u, const struct entries *entri
 }
 
 /* Objects look at what lies behind them, so all entries are placed before the first is read. */
-int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entries, bool renamed)
+int refresh_kids(struct refresh *r, struct unit *u, struct entries *entries, bool renamed)
 {
 	struct kid *was = u->kids;
+	struct arena kept = { 0 };
 	uint32_t nwas = u->nkids, known = renamed ? 0 : nwas;
 	struct had_kids b = { was, known, u->handed };
 	uint8_t *how = calloc(entries->n + 1, sizeof *how);
@@ -267,12 +298,14 @@ int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entrie
 
 	u->kids = calloc(entries->n + 1, sizeof *u->kids);
 	u->handed = NULL;
-	if (!u->kids || !how || kid_keep_handed(u, entries) || !kids_count(r->t, u, nwas, entries->n)) {
+	if (!u->kids || !how || kid_keep_handed(u, entries) || kid_keep(u, entries, &kept) ||
+	    !kids_count(r->t, u, nwas, entries->n)) {
 		free(u->kids);
 		free(how);
 		free((void *)(uintptr_t)u->handed);
 		u->kids = was;
 		u->handed = b.handed;
+		arena_free(&kept);             /* nobody looks at the unit before it is forgotten */
 		return -ENOMEM;
 	}
 	u->nkids = entries->n;
@@ -288,6 +321,7 @@ int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entrie
 	if (u->format->container->in_order)
 		refresh_before(r, u, how);
 	unit_choose_mates(r->t, u);
+	arena_free(&kept);
 	free(was);
 	free(how);
 	return rc;
@@ -299,7 +333,7 @@ int refresh_kids(struct refresh *r, struct unit *u, const struct entries *entrie
 static bool only_kids(const struct refresh *r, const struct unit *u, uint8_t *how)
 {
 	if (!r->plan || r->plan->moved || r->plan->size != r->plan->base->size ||
-	    !plan_in_entries(r->plan, u->src, (const void *)u->kids, sizeof *u->kids, u->handed, u->nkids, how))
+	    !plan_in_entries(r->plan, unit_inside(u), (const void *)u->kids, sizeof *u->kids, u->handed, u->nkids, how))
 		return false;
 	for (uint32_t i = 0; i < u->nkids; i++)
 		if (how[i])

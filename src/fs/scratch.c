@@ -350,7 +350,7 @@ bool scratch_refused(struct node dir, const char *name)
 	if (is_view_extension(dot + 1) || (node_dir(dir) == LEAF_TOP && !strcmp(name, ERRORS_NAME)))
 		return true;
 	for (uint32_t i = 0; !node_leaf(dir) && i < u->nkids; i++)
-		if (!strcasecmp(dot + 1, u->kids[i].ext))
+		if (!u->kids[i].entry.folder && !strcasecmp(dot + 1, u->kids[i].ext))
 			return true;
 	return false;
 }

@@ -254,7 +254,21 @@ static bool go_down(struct making *m, uint32_t *dir, char *name)
 	return true;
 }
 
-static bool add_entry(struct making *m, const char *const *taken, uint32_t i, const char *path)
+/* Entry i, which is a folder; the first of two that are the same one tells about it. */
+static bool add_folder(struct making *m, uint32_t dir, uint32_t i, char *name)
+{
+	struct stored *s = m->s;
+	uint32_t is = dir;
+
+	if (!go_down(m, &is, name))
+		return false;
+	if (!s->dirs[is].entry)
+		s->dirs[is].entry = i + 1;
+	s->entries[i] = (struct stored_entry){ dir, s->dirs[is].name };
+	return true;
+}
+
+static bool add_entry(struct making *m, const char *const *taken, uint32_t i, const char *path, bool folder)
 {
 	struct stored *s = m->s;
 	char name[NODE_NAME_MAX];
@@ -271,6 +285,8 @@ static bool add_entry(struct making *m, const char *const *taken, uint32_t i, co
 		if (!go_down(m, &dir, name))
 			return false;
 	}
+	if (folder)
+		return add_folder(m, dir, i, name);
 	if (s->slot[slot_of(s, dir, name)])
 		make_free(m, dir, name);
 	text = add_text(s, name);
@@ -325,7 +341,7 @@ struct stored *stored_new(const struct entries *v, char separator, const char *c
 	bool ok = m.s && begin(&m, v->n, hash);
 
 	for (uint32_t i = 0; i < v->n && ok; i++)
-		ok = add_entry(&m, taken, i, v->name[i]);
+		ok = add_entry(&m, taken, i, v->name[i], v->v[i].folder);
 	ok = ok && put_in_order(&m);
 	free(m.repeat);
 	free(m.seen);
@@ -355,6 +371,7 @@ bool stored_same(const struct stored *a, const struct stored *b)
 	for (uint32_t i = 0; i < a->nentries && same; i++)
 		same = a->entries[i].in == b->entries[i].in && a->entries[i].name == b->entries[i].name;
 	for (uint32_t d = 0; d < a->ndirs && same; d++)
-		same = a->dirs[d].in == b->dirs[d].in && a->dirs[d].name == b->dirs[d].name;
+		same = a->dirs[d].in == b->dirs[d].in && a->dirs[d].name == b->dirs[d].name &&
+		       a->dirs[d].entry == b->dirs[d].entry;
 	return same;
 }

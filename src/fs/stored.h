@@ -1,5 +1,5 @@
 /* Names that a container stores, with the folders they stand in: entries by name, in directories that exist because
- * entries lie in them.
+ * entries lie in them, or because an entry is one. Such an entry is no item: nothing is found or listed as it.
  *
  * What a name may not be as that of a file is made safe: control bytes and separators become _, as do . and .. each of
  * their dots; empty parts are left out. The second of one name in a directory gets ~2, whether the first is an entry or
@@ -14,6 +14,7 @@ struct stored_dir {
 	uint32_t in;                           /* directory that it lies in */
 	uint32_t name;                         /* in text */
 	uint32_t first, n;                     /* its items in `order` */
+	uint32_t entry;                        /* from 1: the entry that is this folder; 0: none is */
 	uint64_t hash;                         /* of its path */
 };
 

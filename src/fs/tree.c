@@ -424,6 +424,8 @@ void tree_close(struct tree *t)
 	buf_free(&t->found);
 	buf_free(&t->found_open);
 	names_free(t->names);
+	arena_free(&t->lead_arena);
+	free(t->lead);
 	free(t->path);
 	pthread_mutex_destroy(&t->commit);
 	pthread_mutex_destroy(&t->opening);
@@ -572,7 +574,14 @@ void tree_warm(struct tree *t)
 	end_alone(t);
 }
 
+int64_t tree_kid_mtime(const struct tree *t, const struct unit *u, uint32_t kid)
+{
+	int64_t time = u->times && kid < u->nkids ? u->times[kid] : ENTRY_NO_TIME;
+
+	return time != ENTRY_NO_TIME && time >= YEAR_1980 * SECOND ? time : tree_mtime(t, u);
+}
+
 int64_t tree_mtime(const struct tree *t, const struct unit *u)
 {
-	return tree_file(t, u->file)->mtime;
+	return tree_is_file(t, u) ? tree_file(t, u->file)->mtime : tree_kid_mtime(t, unit_at(t, u->parent), u->index);
 }

@@ -144,9 +144,10 @@ int node_list(struct tree *t, struct node dir, uint64_t from, bool nodes,
  * (the kernel sends no release at a forced unmount) goes then. */
 struct handle;
 int node_open(struct tree *t, struct node n, struct handle **out, struct err *e);      /* EISDIR, EIO and reasons */
-/* For writing; empty: it is to be truncated, and what it held is not needed. EACCES when it cannot be written. */
+/* For writing; empty: it is to be truncated, and what it held is not needed. Errors of node_may_write(). */
 int node_open_write(struct tree *t, struct node n, bool empty, struct handle **out, struct err *e);
-bool node_writable(struct tree *t, struct node n);
+/* 0; EACCES: nobody can write it; EROFS, EIO: what it lies in is never written, and why. */
+int node_may_write(struct tree *t, struct node n, struct err *e);
 struct handle *handle_ref(struct handle *h);
 /* The last reference saves what was written: not inside tree_enter() then. */
 void handle_put(struct handle *h);

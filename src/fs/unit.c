@@ -102,6 +102,41 @@ static int find(const struct surroundings *s, const struct want *w, struct sourc
 	return 0;
 }
 
+/* ---- the medium ---- */
+
+static void drop_medium(struct unit *u)
+{
+	src_put(u->around.medium);
+	u->around.medium = NULL;
+}
+
+/* One that takes writes shows its bytes as they are at each look. */
+static bool is_coherent(const struct unit *u)
+{
+	return u->around.medium && (u->around.medium == u->src || u->around.medium->ops->pwrite);
+}
+
+int unit_medium(struct unit *u, bool *fresh, struct err *e)
+{
+	bool knows = u->format->container && u->format->container->medium, stays = !knows || is_coherent(u);
+
+	if (fresh)
+		*fresh = !stays;
+	if (stays)
+		return 0;
+	drop_medium(u);
+	return format_medium(u->format, u->src, u->around.lead, &u->around.medium, e);
+}
+
+void unit_set_source(struct unit *u, struct source *src)
+{
+	src_ref(src);
+	if (src != u->src)
+		drop_medium(u);
+	src_put(u->src);
+	u->src = src;
+}
+
 /* ---- making units; with the lock held ---- */
 
 static int new_unit(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
@@ -123,6 +158,7 @@ static int new_unit(struct tree *t, const struct format *format, struct source *
 	u->around.member = member;
 	u->around.handed = id && unit_at(t, parent)->handed;
 	u->around.called = called;
+	u->around.lead = id ? NULL : t->lead;
 	u->around.padded = id && unit_at(t, parent)->format->container && unit_at(t, parent)->format->container->padded;
 	u->tree = t;
 	u->format = format;
@@ -160,7 +196,7 @@ struct source *kid_source(struct tree *t, const struct unit *u, uint32_t i, bool
 	const struct kid *kid = &u->kids[i];
 	const struct keep keep = { .by = &t->keeper, .unit = u->id, .index = i, .gen = kid->gen, .peek = peek };
 
-	return entry_open(u->src, u->format, &kid->entry, &keep);
+	return entry_open(unit_inside(u), u->format, &kid->entry, &keep);
 }
 
 static int kid_unit(struct tree *t, struct unit *u, uint32_t i, struct unit **out);
@@ -252,6 +288,20 @@ bool unit_is_shared(const struct tree *t, const struct unit *u)
 
 		if (u->index < in->nkids && in->kids[u->index].entry.shared)
 			return true;
+	}
+	return false;
+}
+
+bool unit_is_fixed(const struct tree *t, const struct unit *u, const char **why)
+{
+	for (; !tree_is_file(t, u); u = unit_at(t, u->parent)) {
+		const struct unit *in = unit_at(t, u->parent);
+
+		if (u->index >= in->nkids || !in->kids[u->index].entry.fixed)
+			continue;
+		if (why)
+			*why = in->why ? in->why[u->index] : NULL;
+		return true;
 	}
 	return false;
 }
@@ -479,8 +529,11 @@ void unit_keep_finding(struct unit *u, const struct object *o)
 static int fill(struct tree *t, struct unit *u, struct err *e)
 {
 	struct object *o;
-	int rc = object_open(u->format, u->src, &u->around, &o, e);
+	int rc = unit_medium(u, NULL, e);
 
+	/* Damage is found once more, and noted, when it is opened. */
+	if (!rc || rc == -EBADMSG || rc == -EFBIG)
+		rc = object_open(u->format, u->src, &u->around, &o, e);
 	if (rc)
 		return rc;
 	unit_keep_finding(u, o);
@@ -520,6 +573,8 @@ void unit_empty(struct unit *u)
 	free(u->number);
 	stored_free(u->stored);
 	free((void *)(uintptr_t)u->handed);
+	arena_free(&u->kept);
+	drop_medium(u);
 	unit_forget_links(u);
 	finding_put(u->around.finding);
 	u->around.finding = NULL;
@@ -527,6 +582,8 @@ void unit_empty(struct unit *u)
 	u->kids = NULL;
 	u->stored = NULL;
 	u->handed = NULL;
+	u->times = NULL;
+	u->why = NULL;
 	u->leaves = NULL;
 	u->nkids = u->nleaves = 0;
 }

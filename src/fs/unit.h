@@ -113,6 +113,10 @@ struct unit {
 	uint32_t nkids, nleaves;               /* once READY */
 	struct kid *kids;
 	struct stored *stored;                 /* names of the kids, and folders they lie in; NULL: they have none */
+	/* Of a container whose entries say so; in `kept`, as is what the kids' own entries refer to. */
+	const int64_t *times;                  /* of the kids; NULL: none says any */
+	const char *const *why;                /* why a kid is fixed or lost */
+	struct arena kept;
 	struct leaf *leaves;
 	struct pieces pieces;
 	uint32_t *number;                      /* of local i + 1, in node_id(); NULL: the locals themselves */
@@ -243,6 +247,8 @@ struct tree {
 	_Atomic unsigned nfiles;
 	char *path;
 	const char *name;                      /* last part of path */
+	struct lead *lead;                     /* what led to path; NULL: nothing */
+	struct arena lead_arena;
 	struct folder *folder;                 /* NULL: SOURCE is a file */
 	struct names *names;
 	struct cache *cache;
@@ -281,6 +287,19 @@ struct tree {
 };
 
 /* unit.c */
+/* What the unit's entries lie in: the medium of its bytes, or the bytes. */
+static inline struct source *unit_inside(const struct unit *u)
+{
+	return u->around.medium ? u->around.medium : u->src;
+}
+
+/* Sees to it that the unit has its medium, if its format knows one: while nobody else looks at the unit. fresh, or
+ * NULL: whether it is another source than before, so that those of the entries are void. */
+int unit_medium(struct unit *u, bool *fresh, struct err *e);
+/* Takes other bytes, and a reference. */
+void unit_set_source(struct unit *u, struct source *src);
+/* Whether its entry, or one that it lies in, is never written; why: the reason, or NULL. */
+bool unit_is_fixed(const struct tree *t, const struct unit *u, const char **why);
 /* What the unit's object found by searching is where the next one begins. While nobody else looks at the unit. */
 void unit_keep_finding(struct unit *u, const struct object *o);
 /* Chooses the companions of all models of a container that have units. With the lock held, or `state` exclusively. */
@@ -331,6 +350,9 @@ bool kid_hidden(struct tree *t, struct unit *u, uint32_t i);
 /* The kid that kid i is a member of by its name, whatever that is; STORED_NONE. */
 uint32_t kid_owner(struct tree *t, struct unit *u, uint32_t i);
 int kid_keep_handed(struct unit *u, const struct entries *v);          /* unit->handed; -ENOMEM */
+/* Copies what entries refer to and say besides into unit->kept; *was: what was kept before, to be freed when it is not
+ * needed any more. The entries refer to the copy then. -ENOMEM: nothing changed. */
+int kid_keep(struct unit *u, struct entries *v, struct arena *was);
 /* format_refuses(), of a kid. */
 int kid_refused(struct tree *t, struct unit *u, uint32_t i, const struct format *f, struct source *src, struct err *e);
 
@@ -362,7 +384,10 @@ static inline struct source *tree_file_source(const struct tree_file *f)
 {
 	return f->archive ? archive_source(f->archive) : f->src;
 }
-int64_t tree_mtime(const struct tree *t, const struct unit *u);       /* of the file it lies in, when that was opened */
+/* When the unit's entry was written, as its containers say, or the file it lies in when that was opened; nanoseconds. */
+int64_t tree_mtime(const struct tree *t, const struct unit *u);
+/* The same of an entry of a container. */
+int64_t tree_kid_mtime(const struct tree *t, const struct unit *u, uint32_t kid);
 /* The number of the file beside a lone SOURCE with this extension, opened when it is there; -ENOENT. */
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
 /* The same of a path, which is what realpath() gives. */
@@ -500,10 +525,11 @@ struct renumber { struct unit *unit; uint32_t (*map)(const struct renumber *r, u
 void handle_renumber(struct tree *t, const struct renumber *r);
 
 /* refresh.c */
-/* After a commit: units whose bytes or places changed are read anew, from the file's present bytes. plan NULL: anything
+struct edit;
+/* After a commit: units whose bytes or places changed are read anew, from the file's present bytes. ed NULL: anything
  * may have changed. With the state held exclusively. Numbers of the nodes the kernel has to ask for again are added to
  * ids, 8 bytes each. */
-void tree_refresh(struct tree *t, unsigned file, const struct plan *plan, struct buf *ids);
+void tree_refresh(struct tree *t, unsigned file, struct edit *ed, struct buf *ids);
 /* Before that, where several files changed: units read the file's present bytes, for those that look at them. */
 void tree_renew(struct tree *t, unsigned file);
 /* The unit of a file that is gone, or something else by now, is dead; and who shows something of it shows that anew.

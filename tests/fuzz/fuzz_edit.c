@@ -61,7 +61,7 @@ static int collect(void *ctx, const struct node_entry *e)
 
 	if (e->dir)
 		return s->n == NODES_MOST ? 1 : node_list(s->t, e->node, 0, true, collect, s);
-	if (s->n < NODES_MOST && node_writable(s->t, e->node)) {
+	if (s->n < NODES_MOST && !node_may_write(s->t, e->node, NULL)) {
 		s->v[s->n++] = e->node;
 		if (is_view(e->node)) {
 			s->v[s->n - 1] = s->v[s->views];
