@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "plate.h"
 
 #define HEAD 16u
 #define PART 24u
@@ -340,4 +341,6 @@ static const struct format fmt_bag = {
 
 /* In place of the list that the formats' library has. */
 extern const struct format fmt_arc;
-const struct format *const formats[] = { &fmt_quad, &fmt_box, &fmt_bag, &fmt_arc, NULL };
+const struct format *const formats[] = {
+	&fmt_quad, &fmt_box, &fmt_bag, &fmt_plate, &fmt_squashed, &fmt_row, &fmt_note, &fmt_arc, NULL
+};

@@ -340,26 +340,42 @@ static const struct { unsigned part; const char *key; } parts[] = {
 	{ PART_MESH, "meshes" }, { PART_IMAGE, "images" }, { PART_CLIP, "clips" }, { PART_BONE, "bones" },
 };
 
-static int describe_object(struct unit *u, struct object *o, struct doc *d, struct err *e)
+static int describe_container(struct unit *u, struct object *o, bool more, struct doc *d, struct err *e)
 {
+	const struct container_ops *c = u->format->container;
 	struct entries entries = { 0 };
-	int rc = 0;
+	int rc = c->list(o, &entries, e);
 
-	if (u->format->container) {
-		rc = u->format->container->list(o, &entries, e);
-		if (!rc && u->format->container->info)
-			rc = u->format->container->info(o, &entries, d, e);
-		if (!rc)
-			count_kinds(u, d);
-	}
+	if (!rc && c->info)
+		rc = c->info(o, &entries, d, e);
+	if (!rc && c->more && more)
+		rc = c->more(o, &entries, d, e);
+	if (!rc && !c->info_is_all)
+		count_kinds(u, d);
+	return rc;
+}
+
+static int describe_object(struct unit *u, struct object *o, bool more, struct doc *d, struct err *e)
+{
+	int rc = u->format->container ? describe_container(u, o, more, d, e) : 0;
+
 	for (unsigned i = 0; i < ARRAY_LEN(parts); i++)
 		if (object_count(o, parts[i].part))
 			doc_text(d, parts[i].key, 0, "%u", object_count(o, parts[i].part));
 	return rc;
 }
 
+static void describe_format(const struct unit *u, const struct object *o, struct doc *d)
+{
+	doc_text(d, "format", 0, "%s", u->format->name);
+	doc_text(d, "title", 0, "%s", u->format->title);
+	if (o->variant)
+		doc_text(d, "version", 0, "\"%s\"", o->variant->version);
+	doc_text(d, "bytes", 0, "%" PRIu64, unit_bytes(u));
+}
+
 /* Within tree_enter(). */
-static int describe_root(struct tree *t, struct buf *out, struct err *e)
+static int describe_root(struct tree *t, bool more, struct buf *out, struct err *e)
 {
 	struct unit *u = tree_root(t).unit;
 	struct buf errors = { 0 };
@@ -372,12 +388,9 @@ static int describe_root(struct tree *t, struct buf *out, struct err *e)
 	if (rc)
 		return rc;
 	ydoc_init(&y, out);
-	doc_text(&y.doc, "format", 0, "%s", u->format->name);
-	doc_text(&y.doc, "title", 0, "%s", u->format->title);
-	if (o->variant)
-		doc_text(&y.doc, "version", 0, "\"%s\"", o->variant->version);
-	doc_text(&y.doc, "bytes", 0, "%" PRIu64, unit_bytes(u));
-	rc = describe_object(u, o, &y.doc, e);
+	if (!u->format->container || !u->format->container->info_is_all)
+		describe_format(u, o, &y.doc);
+	rc = describe_object(u, o, more, &y.doc, e);
 	say_plain(t, u, &y.doc);
 	unit_check(t, u);
 	node_errors(t, tree_root(t), &errors);
@@ -390,24 +403,26 @@ static int describe_root(struct tree *t, struct buf *out, struct err *e)
 	return rc;
 }
 
+enum { INFO_CARVE = 1, INFO_MORE = 2 };
+
 static int run_info(const struct command *self, int argc, char **argv)
 {
 	struct buf out = { 0 };
 	struct err why = { 0 };
 	unsigned given;
 	struct tree *t;
-	int rc = cmd_options(self, argc, &argv, "c", &given, 1, 1);
+	int rc = cmd_options(self, argc, &argv, "cv", &given, 1, 1);
 
 	if (rc < 0)
 		return -1 - rc;
-	t = cmd_open(self, argv[0], (struct tree_options){ .carve = given, .thorough = true });
+	t = cmd_open(self, argv[0], (struct tree_options){ .carve = given & INFO_CARVE, .thorough = true });
 	if (!t)
 		return 1;
 	if (tree_is_folder(t)) {
 		rc = cmd_describe_folder(t, &out, &why);
 	} else {
 		tree_enter(t);
-		rc = describe_root(t, &out, &why);
+		rc = describe_root(t, given & INFO_MORE, &out, &why);
 		tree_leave(t);
 	}
 	if (rc < 0 || out.bad)
@@ -420,6 +435,7 @@ static int run_info(const struct command *self, int argc, char **argv)
 }
 
 const struct command cmd_info = {
-	"info", "[-c] SOURCE",
-	"Says what SOURCE is: format, game or version, counts, sizes, damage.\n" CMD_CARVE_HELP, run_info
+	"info", "[-cv] SOURCE",
+	"Says what SOURCE is: format, game or version, counts, sizes, damage.\n"
+	"  -v   and what else a container tells\n" CMD_CARVE_HELP, run_info
 };

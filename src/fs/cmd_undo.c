@@ -11,6 +11,7 @@
 #include "archive.h"
 #include "cmd.h"
 #include "fileset.h"
+#include "unit.h"
 
 struct listing { struct buf out; uint64_t n, changed, space; };
 
@@ -47,14 +48,28 @@ static int list_commit(void *ctx, const struct commit_info *c)
 /* A SOURCE that has commits: a file, or a folder. */
 struct history {
 	const char *path;
+	char *led;                             /* where SOURCE leads to, if it does */
 	int dirfd;                             /* -1: a file */
 	struct archive *archive;               /* one of the two, once open for writing */
 	struct fileset *set;
 };
 
-static struct history history_of(const char *path)
+static int history_of(const char *path, struct history *h, struct err *e)
 {
-	return (struct history){ .path = path, .dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	char *real = realpath(path, NULL);
+	struct arena a = { 0 };
+	struct lead lead;
+	int rc;
+
+	*h = (struct history){ .path = path, .dirfd = -1 };
+	rc = real ? lead_follow(real, &h->led, &lead, &a, e) : 0;
+	free(real);
+	arena_free(&a);
+	if (rc)
+		return rc;
+	h->path = h->led ? h->led : path;
+	h->dirfd = open(h->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return 0;
 }
 
 static void history_close(struct history *h)
@@ -65,6 +80,7 @@ static void history_close(struct history *h)
 		fileset_close(h->set);
 	if (h->dirfd >= 0)
 		close(h->dirfd);
+	free(h->led);
 }
 
 static int history_log(const struct history *h, struct listing *l, struct err *e)
@@ -83,8 +99,8 @@ static int run_log(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
-	h = history_of(argv[0]);
-	if (history_log(&h, &l, &why)) {
+	rc = history_of(argv[0], &h, &why);
+	if (rc || history_log(&h, &l, &why)) {
 		rc = cmd_fail(self, argv[0], &why);
 	} else {
 		buf_printf(&l.out, "%" PRIu64 " %s", l.n, l.n == 1 ? "commit" : "commits");
@@ -162,18 +178,19 @@ static int history_undo(struct history *h, unsigned n, unsigned *done, struct er
 	return h->set ? fileset_undo(h->set, n, done, e) : archive_undo(h->archive, n, done, e);
 }
 
-static int undo(const struct command *self, struct history *h, unsigned n)
+static int undo(const struct command *self, const char *path, struct history *h, unsigned n)
 {
 	struct listing l = { 0 };
 	struct err why = { 0 };
 	unsigned done;
-	int rc = history_write(h, &why);
+	int rc = history_of(path, h, &why);
 
+	rc = rc ? rc : history_write(h, &why);
 	rc = rc ? rc : history_log(h, &l, &why);
 	rc = rc ? rc : history_undo(h, n, &done, &why);
 	if (!rc && !done)
 		rc = err_set(&why, ENOENT, "there is no commit to take back");
-	rc = rc ? cmd_fail(self, h->path, &why) : print_undone(self, &l, done);
+	rc = rc ? cmd_fail(self, path, &why) : print_undone(self, &l, done);
 	buf_free(&l.out);
 	return rc;
 }
@@ -188,8 +205,7 @@ static int run_undo(const struct command *self, int argc, char **argv)
 		return -1 - rc;
 	if (rc == 2 && !read_count(argv[1], &n))
 		return cmd_usage(self);
-	h = history_of(argv[0]);
-	rc = undo(self, &h, n);
+	rc = undo(self, argv[0], &h, n);
 	history_close(&h);
 	return rc;
 }

@@ -169,7 +169,7 @@ static int put_medium(struct edit *ed, struct edit_entry *f, struct err *e)
 	if (rc)
 		return rc;
 	rc = c->medium_put ? c->medium_put(l->src, f->in->around.lead, f->run.plan, ed->tree->grow, &moved, e) :
-	     f->run.plan->moved ? err_set(e, EROFS, "an archive in there cannot be written anew") :
+	     f->run.plan->moved ? err_set(e, ENOSPC, "data would have to move, which what it lies in does not allow") :
 	     write_runs(l, f->run.plan, e);
 	if (!rc && moved)
 		rc = rebase_bytes(l, moved, e);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "folder.h"
 
@@ -97,6 +98,18 @@ static char *below_any_case(const char *dir, const char *path)
 		path += n + (path[n] == '/');
 	}
 	return at;
+}
+
+char *want_file(const char *dir, const char *path)
+{
+	char *exact = NULL;
+
+	if (asprintf(&exact, "%s/%s", dir, path) < 0)
+		return NULL;
+	if (!access(exact, F_OK))
+		return exact;
+	free(exact);
+	return below_any_case(dir, path);
 }
 
 /* ---- finding ---- */

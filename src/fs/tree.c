@@ -249,6 +249,7 @@ const struct format *tree_recognise(struct tree *t, struct source *src, const ch
 	struct probe p = {
 		.name = strrchr(path, '/') + 1, .size = src->size, .src = src, .room = room,
 		.search = finding ? t->search : SEARCH_NOT, .whole = true, .instead = &instead,
+		.lead = finding ? t->lead : NULL,
 		.thorough = t->thorough,
 	};
 	const struct format *f = format_detect(&p, &why);
@@ -261,7 +262,8 @@ const struct format *tree_recognise(struct tree *t, struct source *src, const ch
 		err_set(e, EINVAL, "no format modelfs knows: %s", instead.text);
 	else if (!format_opens(f))
 		why_unknown(&p, e);
-	else if (format_refuses(f, src, &(struct peek){ { .member = peek_member }, t, path, f }.around, e))
+	else if (format_refuses(f, src, &(struct peek){ { .member = peek_member, .lead = p.lead }, t, path, f }.around,
+				e))
 		return NULL;
 	return format_opens(f) ? f : NULL;
 }
@@ -339,17 +341,43 @@ static void init_locks(struct tree *t)
 	pthread_rwlockattr_destroy(&attr);
 }
 
-static bool is_folder(const char *path)
+/* path becomes that of the file that is meant. */
+static int follow(struct tree *t, struct err *e)
+{
+	struct lead lead;
+	char *to, *real;
+	int rc = lead_follow(t->path, &to, &lead, &t->lead_arena, e);
+
+	if (rc || !to)
+		return rc;
+	real = realpath(to, NULL);
+	free(to);
+	t->lead = malloc(sizeof *t->lead);
+	if (!real || !t->lead) {
+		free(real);
+		return err_nomem(e);
+	}
+	*t->lead = lead;
+	free(t->path);
+	t->path = real;
+	return 0;
+}
+
+static int open_source(struct tree *t, const struct tree_options *opt, struct err *e)
 {
 	struct stat st;
+	int rc = 0;
+	bool folder = !stat(t->path, &st) && S_ISDIR(st.st_mode);
 
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
+	if (!folder)
+		rc = follow(t, e);
+	t->name = strrchr(t->path, '/') + 1;
+	return rc ? rc : folder ? folder_open(t, hold, e) : open_root(t, opt, e);
 }
 
 int tree_open(const char *path, const struct tree_options *opt, struct tree **out, struct err *e)
 {
 	struct tree *t = calloc(1, sizeof *t);
-	const char *slash;
 	int rc;
 
 	if (!t)
@@ -370,9 +398,7 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 		tree_close(t);
 		return rc;
 	}
-	slash = strrchr(t->path, '/');
-	t->name = slash ? slash + 1 : t->path;
-	rc = is_folder(t->path) ? folder_open(t, hold, e) : open_root(t, opt, e);
+	rc = open_source(t, opt, e);
 	end_alone(t);
 	if (rc) {
 		tree_close(t);

@@ -394,8 +394,8 @@ int tree_file_beside(struct tree *t, const char *ext, unsigned *file);
 int tree_file_at(struct tree *t, const char *path, unsigned *file);
 /* The same of member k of the file at a path, which has that format. */
 int tree_member_file(struct tree *t, const char *path, const struct format *f, unsigned k, unsigned *file);
-/* What the bytes of a file of its own are. NULL: nothing that opens. finding: where to put what a search found, with
- * one reference; NULL: nothing is searched. */
+/* What the bytes of a file of its own are. NULL: nothing that opens. finding: of SOURCE, where to put what a search
+ * found, with one reference; NULL: nothing is searched. */
 const struct format *tree_recognise(struct tree *t, struct source *src, const char *path, struct finding **finding,
 				    struct err *e);
 
@@ -416,6 +416,11 @@ size_t want_root(const char *path, const char *name);
 char *want_folder(const char *path);
 /* The path with another extension; the caller's to free, NULL: no memory. */
 char *want_swap_ext(const char *path, const char *ext);
+/* A file below a folder, as it is called or in any case; the caller's to free; NULL: it is not there. */
+char *want_file(const char *dir, const char *path);
+/* lead.c: where a SOURCE leads to and why, with what it needs in the arena; *out is the caller's to free, NULL: it leads
+ * nowhere, and is what is meant itself. */
+int lead_follow(const char *path, char **out, struct lead *lead, struct arena *a, struct err *e);
 /* The unit of all of a file beside SOURCE, made when there is none. */
 int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e);
 /* A file that a unit's object asks for; -ENOENT. */

@@ -1,0 +1,49 @@
+/* A text that is given as SOURCE and only leads to the file that is meant. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+static const struct format *recognise(struct source *src, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	uint8_t room[PROBE_MOST];
+	struct probe p = {
+		.name = slash ? slash + 1 : path, .size = src->size, .src = src, .room = room, .search = SEARCH_NOT,
+	};
+
+	return format_detect(&p, e);
+}
+
+/* The file is looked for as it is called, then in any case: such texts mostly come from systems that do not tell. */
+static int find(const char *text, const struct lead *lead, char **out, struct err *e)
+{
+	char *dir = want_is_below(lead->name) ? want_folder(text) : NULL;
+
+	if (!dir)
+		return err_set(e, EINVAL, "it leads to \"%.120s\", which is no path below its own folder", lead->name);
+	*out = want_file(dir, lead->name);
+	free(dir);
+	return *out ? 0 : err_set(e, ENOENT, "it leads to \"%.120s\", which is not there", lead->name);
+}
+
+int lead_follow(const char *path, char **out, struct lead *lead, struct arena *a, struct err *e)
+{
+	const struct format *f;
+	struct source *text;
+	struct err why = { 0 };
+	int rc = src_file(path, &text, NULL);
+
+	*out = NULL;
+	if (rc)
+		return 0;                      /* who opens it will say so */
+	f = recognise(text, path, &why);
+	if (f && f->leads) {
+		*lead = (struct lead){ .by = f };
+		rc = f->leads(text, lead, a, e);
+		rc = rc ? rc : find(path, lead, out, e);
+	}
+	src_put(text);
+	return rc;
+}
