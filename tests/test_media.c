@@ -508,6 +508,7 @@ static void notes(void **state)
 	write_text("end.note", "NOTE e/Image.PLT");
 	write_text("note.note", "NOTE a.note\n");
 	write_text("root.note", "NOTE /etc/passwd\n");
+	write_text("no.note", "N");
 	assert_int_equal(open_led("a.note", &why), 0);
 	assert_int_equal(open_led("any.note", &why), 0);
 	assert_int_equal(open_led("up.note", &why), -EINVAL);
@@ -518,6 +519,8 @@ static void notes(void **state)
 	assert_int_equal(open_led("end.note", &why), -EINVAL);
 	assert_string_equal(why.text, "the note has no end");
 	assert_int_equal(open_led("note.note", &why), -EINVAL);
+	assert_int_equal(open_led("no.note", &why), -EINVAL);
+	assert_string_equal(why.text, "the note has no end");
 	/* In a folder a note is a file; what is written through one is the image's. */
 	t = shown_open("", true);
 	assert_true(shown_is(t, "a.note", "NOTE d/Image.PLT\n", 17));

@@ -2,18 +2,24 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "unit.h"
 
-static const struct format *recognise(struct source *src, const char *path, struct err *e)
+/* By its bytes, or, if these are of no kind that opens, by its name: then the format says what is wrong with it. */
+static const struct format *recognise(struct source *src, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *name = strrchr(path, '/') + 1, *dot = strrchr(name, '.');
 	uint8_t room[PROBE_MOST];
-	struct probe p = {
-		.name = slash ? slash + 1 : path, .size = src->size, .src = src, .room = room, .search = SEARCH_NOT,
-	};
+	struct probe p = { .name = name, .size = src->size, .src = src, .room = room, .search = SEARCH_NOT };
+	const struct format *f = format_detect(&p, NULL);
 
-	return format_detect(&p, e);
+	if (f && (f->leads || format_opens(f)))
+		return f;
+	for (const struct format *const *k = formats; *k; k++)
+		if ((*k)->leads && dot && !strcasecmp(dot + 1, (*k)->ext))
+			return *k;
+	return NULL;
 }
 
 /* The file is looked for as it is called, then in any case: such texts mostly come from systems that do not tell. */
@@ -32,13 +38,12 @@ int lead_follow(const char *path, char **out, struct lead *lead, struct arena *a
 {
 	const struct format *f;
 	struct source *text;
-	struct err why = { 0 };
 	int rc = src_file(path, &text, NULL);
 
 	*out = NULL;
 	if (rc)
 		return 0;                      /* who opens it will say so */
-	f = recognise(text, path, &why);
+	f = recognise(text, path);
 	if (f && f->leads) {
 		*lead = (struct lead){ .by = f };
 		rc = f->leads(text, lead, a, e);
