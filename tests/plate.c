@@ -402,7 +402,7 @@ static int plate_more(struct object *o, const struct entries *v, struct doc *d, 
 
 static const struct container_ops plate_ops = {
 	.open = plate_open, .list = plate_list, .resize = plate_resize, .info = plate_info, .more = plate_more,
-	.info_is_all = true, .medium = medium, .separator = '/',
+	.info_is_all = true, .medium = medium, .volume = true, .separator = '/',
 };
 const struct format fmt_plate = {
 	.name = "plate", .title = "Plate", .ext = "plt", .doc = "A container.", .probe = plate_probe,
@@ -411,7 +411,7 @@ const struct format fmt_plate = {
 
 static const struct container_ops squashed_ops = {
 	.open = plate_open, .list = plate_list, .resize = plate_resize, .info = plate_info, .medium = medium,
-	.medium_put = medium_put, .separator = '/',
+	.medium_put = medium_put, .volume = true, .separator = '/',
 };
 const struct format fmt_squashed = {
 	.name = "squashed", .title = "Squashed plate", .ext = "sqp", .doc = "A container.", .probe = squashed_probe,

@@ -20,6 +20,7 @@ struct draft {
 	bool touched;                          /* written or truncated since it was made or last saved */
 	bool written;                          /* since it was made */
 	bool dirty;                            /* written since it was last saved */
+	bool emptied;                          /* and nothing written yet: of a file, that is an edit once it is closed */
 	struct err failed;                     /* why the last save was refused, until something is written */
 	int64_t mtime;
 	struct before before;
@@ -196,6 +197,10 @@ void draft_close(struct tree *t, struct draft *d)
 {
 	struct node n;
 
+	pthread_mutex_lock(&d->busy);
+	d->dirty |= d->emptied;
+	d->emptied = false;
+	pthread_mutex_unlock(&d->busy);
 	draft_save(t, d, NULL);
 	tree_enter(t);
 	pthread_mutex_lock(&t->lock);
@@ -270,6 +275,7 @@ static int written(struct draft *d, int rc, bool edit)
 		d->touched = true;
 	if (!rc && edit) {
 		d->dirty = d->written = true;
+		d->emptied = false;
 		d->failed.code = 0;
 	}
 	d->mtime = now_ns();
@@ -288,11 +294,13 @@ int draft_write(struct draft *d, const void *buf, size_t n, uint64_t at)
 
 int draft_truncate(struct draft *d, uint64_t size)
 {
+	bool file = node_is_file(d->node);
 	int rc;
 
 	pthread_mutex_lock(&d->busy);
 	/* Some write first and cut what is left of the old text then; a child of theirs may have saved in between. */
-	rc = d->saving ? -EAGAIN : written(d, store_truncate(d->store, size), size && d->written);
+	rc = d->saving ? -EAGAIN : written(d, store_truncate(d->store, size), size && (file || d->written));
+	d->emptied |= !rc && !size && file;
 	pthread_mutex_unlock(&d->busy);
 	return rc;
 }

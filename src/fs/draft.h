@@ -24,7 +24,7 @@ bool draft_size_node(struct tree *t, struct node n, uint64_t *size, int64_t *mti
 
 /* EAGAIN while it is being saved: then leave the tree, draft_wait() and try again. */
 int draft_write(struct draft *d, const void *buf, size_t n, uint64_t at);
-/* Alone it is no edit, nor is it to nothing. */
+/* Alone it is no edit, nor is it to nothing; of a file it is, to nothing when it is closed. */
 int draft_truncate(struct draft *d, uint64_t size);
 void draft_wait(struct draft *d);
 /* Saves what was written since the last time. 0 when there is nothing; an error that stands is given again. Must not be

@@ -141,9 +141,11 @@ static int may_write(struct tree *t, struct node n)
 	return rc;
 }
 
-/* truncate() by path: nothing is written through a handle, so a view stays what it is. */
+/* truncate() by path: nothing is written through a handle, so a view stays what it is. Of a file that is an edit. */
 static int truncate_path(struct tree *t, fuse_ino_t ino, uint64_t size)
 {
+	struct writing nothing = { "", 0, 0 };
+	struct handle *h = NULL;
 	struct node n;
 	int rc = 0;
 
@@ -156,7 +158,15 @@ static int truncate_path(struct tree *t, fuse_ino_t ino, uint64_t size)
 		rc = -EISDIR;
 	else
 		rc = may_write(t, n);
+	if (!rc && node_is_file(n))
+		rc = node_open_write(t, n, !size, &h, NULL);
 	tree_leave(t);
+	if (!h)
+		return rc;
+	rc = truncate_handle(t, h, size);
+	rc = rc ? rc : in_tree(t, h, write_now, &nothing);     /* so that it is saved now */
+	rc = rc ? rc : handle_save(h, NULL);
+	handle_put(h);
 	return rc;
 }
 
@@ -325,7 +335,7 @@ static int unlink_node(struct tree *t, struct node n)
 		scratch_unlink(t, n.scratch);
 		return 0;
 	}
-	rc = may_write(t, n);
+	rc = node_is_file(n) ? -EPERM : may_write(t, n);
 	if (!rc)
 		ghost_add(t, n);
 	return rc;

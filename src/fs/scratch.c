@@ -332,12 +332,27 @@ static bool is_view_extension(const char *ext)
 	return false;
 }
 
+#define VOLUME_EXT_MOST 4u                     /* letters of extensions; mkstemp() makes six */
+
 /* Names that programs give to what they will remove again: they come with any extension. */
 static bool is_temporary(const char *name)
 {
 	size_t n = strlen(name);
 
 	return *name == '.' || *name == '#' || *name == '~' || name[n - 1] == '~' || name[n - 1] == '#';
+}
+
+/* In a file system any other name is that of a file, which would be lost. */
+static bool is_known_temporary(const char *ext)
+{
+	static const char *const known[] = {
+		"tmp", "temp", "swp", "swo", "swx", "bak", "bck", "orig", "old", "new", "part", "lck", "lock", "rej", "save"
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcasecmp(ext, known[i]))
+			return true;
+	return strlen(ext) > VOLUME_EXT_MOST;
 }
 
 bool scratch_refused(struct node dir, const char *name)
@@ -347,6 +362,8 @@ bool scratch_refused(struct node dir, const char *name)
 
 	if (is_temporary(name) || !dot || !dot[1])
 		return false;
+	if (!node_leaf(dir) && u->format->container && u->format->container->volume && !is_known_temporary(dot + 1))
+		return true;
 	if (is_view_extension(dot + 1) || (node_dir(dir) == LEAF_TOP && !strcmp(name, ERRORS_NAME)))
 		return true;
 	for (uint32_t i = 0; !node_leaf(dir) && i < u->nkids; i++)

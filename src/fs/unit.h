@@ -177,6 +177,12 @@ static inline struct leaf *node_leaf(struct node n)
 	return n.local >= first ? &n.unit->leaves[n.local - first] : NULL;
 }
 
+/* Whether it is a file of a container that is a file system. */
+static inline bool node_is_file(struct node n)
+{
+	return n.unit && !n.scratch && node_kid(n) && n.unit->format->container->volume;
+}
+
 /* The directory that a node is. */
 static inline uint32_t node_dir(struct node n)
 {

@@ -33,6 +33,7 @@ BLOCK = 2048
 MODELS_PART = '\n# Models in a folder\n'                             # the part that folder_calls.py holds
 CORPUS_SEEDS = [int(x) for x in os.environ.get('MODELFS_CORPUS_SEEDS', '1,2,3,4,5').split(',')]
 MEMBERS_PART = '\n# Models of several files\n'                         # the part that members.py holds
+DISC_PART = '\n# Files of a disc\n'                                # the part that media.py holds
 PLAIN_PART = '\n# Plain files of a folder\n'                        # the part of docs/calls.md that posix.py holds
 SHOWN = 6                                                           # details printed for one failed check
 

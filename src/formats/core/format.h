@@ -474,6 +474,9 @@ struct container_ops {
 	bool in_order;                         /* an entry's neighbours mean something: its objects may look behind */
 	bool padded;                           /* an entry's size may count the padding behind it */
 	bool companions;                       /* the k-th model goes with the k-th skeleton, bank and pack */
+	/* It is a file system: plain entries are files, which a program may cut without writing to them, and names do
+	 * not come or go (EPERM), but for those that editors give to files of their own. */
+	bool volume;
 };
 
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
