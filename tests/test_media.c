@@ -509,6 +509,7 @@ static void notes(void **state)
 	write_text("note.note", "NOTE a.note\n");
 	write_text("root.note", "NOTE /etc/passwd\n");
 	write_text("no.note", "N");
+	write_text("self.note", "NOTE self.note\n");
 	assert_int_equal(open_led("a.note", &why), 0);
 	assert_int_equal(open_led("any.note", &why), 0);
 	assert_int_equal(open_led("up.note", &why), -EINVAL);
@@ -519,6 +520,9 @@ static void notes(void **state)
 	assert_int_equal(open_led("end.note", &why), -EINVAL);
 	assert_string_equal(why.text, "the note has no end");
 	assert_int_equal(open_led("note.note", &why), -EINVAL);
+	assert_non_null(strstr(why.text, "it leads to a.note: no format modelfs knows"));
+	assert_int_equal(open_led("self.note", &why), -EINVAL);
+	assert_string_equal(why.text, "it leads to itself");
 	assert_int_equal(open_led("no.note", &why), -EINVAL);
 	assert_string_equal(why.text, "the note has no end");
 	/* In a folder a note is a file; what is written through one is the image's. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "unit.h"
 
@@ -26,12 +27,19 @@ static const struct format *recognise(struct source *src, const char *path)
 static int find(const char *text, const struct lead *lead, char **out, struct err *e)
 {
 	char *dir = want_is_below(lead->name) ? want_folder(text) : NULL;
+	struct stat from, to;
 
 	if (!dir)
 		return err_set(e, EINVAL, "it leads to \"%.120s\", which is no path below its own folder", lead->name);
 	*out = want_file(dir, lead->name);
 	free(dir);
-	return *out ? 0 : err_set(e, ENOENT, "it leads to \"%.120s\", which is not there", lead->name);
+	if (!*out)
+		return err_set(e, ENOENT, "it leads to \"%.120s\", which is not there", lead->name);
+	if (stat(text, &from) || stat(*out, &to) || from.st_dev != to.st_dev || from.st_ino != to.st_ino)
+		return 0;
+	free(*out);
+	*out = NULL;
+	return err_set(e, EINVAL, "it leads to itself");
 }
 
 int lead_follow(const char *path, char **out, struct lead *lead, struct arena *a, struct err *e)

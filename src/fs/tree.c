@@ -203,7 +203,7 @@ bool tree_is_file(const struct tree *t, const struct unit *u)
 }
 
 /* Why no format took the file: what the one says whose extension it has, else one that tells, else the first that says
- * anything. */
+ * anything. Of a file that something leads to, the extension says little. */
 static void why_unknown(struct probe *p, struct err *e)
 {
 	struct err why, first = { 0 };
@@ -211,7 +211,7 @@ static void why_unknown(struct probe *p, struct err *e)
 
 	format_tells(p, &first);
 	p->why = &why;
-	for (const struct format *const *f = formats; *f; f++) {
+	for (const struct format *const *f = formats; *f && !(p->lead && first.code); f++) {
 		why = (struct err){ 0 };
 		if (!(*f)->probe || (*f)->searches || (*f)->probe(p) || !why.code)
 			continue;
@@ -365,6 +365,7 @@ static int follow(struct tree *t, struct err *e)
 
 static int open_source(struct tree *t, const struct tree_options *opt, struct err *e)
 {
+	struct err why = { 0 };
 	struct stat st;
 	int rc = 0;
 	bool folder = !stat(t->path, &st) && S_ISDIR(st.st_mode);
@@ -372,7 +373,12 @@ static int open_source(struct tree *t, const struct tree_options *opt, struct er
 	if (!folder)
 		rc = follow(t, e);
 	t->name = strrchr(t->path, '/') + 1;
-	return rc ? rc : folder ? folder_open(t, hold, e) : open_root(t, opt, e);
+	rc = rc ? rc : folder ? folder_open(t, hold, &why) : open_root(t, opt, &why);
+	if (why.code && t->lead)
+		err_set(e, why.code, "it leads to %.60s: %.170s", t->lead->name, why.text);
+	else if (why.code && e)
+		*e = why;
+	return rc;
 }
 
 int tree_open(const char *path, const struct tree_options *opt, struct tree **out, struct err *e)
