@@ -30,6 +30,7 @@ static int put_back(struct save *s, struct err *e)
 
 	if (!b || b->commits != s->t->commits)
 		return 0;
+	edit_was(s->ed, b->media);
 	for (const struct before_file *f = b->files; f && !rc; f = f->next) {
 		rc = edit_open(s->ed, f->file, &plan, e);
 		if (rc)
@@ -129,6 +130,13 @@ void before_free(struct before *b)
 		plan_free(&f->plan);
 		free(f);
 	}
+	while (b->media) {
+		struct before_medium *m = b->media;
+
+		b->media = m->next;
+		plan_free(&m->plan);
+		free(m);
+	}
 }
 
 static const struct before_file *known_before(const struct save *s, unsigned file)
@@ -175,6 +183,7 @@ static void all_old_bytes(struct save *s, struct before *to)
 
 		rc = plan->moved || plan->size != plan->base->size ? -EFBIG : old_bytes(s, plan, file, to);
 	}
+	rc = rc ? rc : edit_media(s->ed, &to->media);
 	if (rc)
 		before_free(to);
 }
@@ -312,6 +321,7 @@ static int commit(struct save *s, struct err *e)
 	if (!rc && old.files) {
 		before_free(s->before);
 		s->before->files = old.files;
+		s->before->media = old.media;
 		s->before->commits = t->commits;
 	} else {
 		before_free(&old);

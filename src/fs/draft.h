@@ -38,6 +38,8 @@ void draft_close_all(struct tree *t);
  * leaves no trace in the whole one. */
 struct before {
 	struct before_file { struct before_file *next; unsigned file; struct plan plan; } *files;      /* NULL: not set */
+	/* Which bytes of media these are: what is written to `plan` does not matter. */
+	struct before_medium { struct before_medium *next; const struct unit *unit; struct plan plan; } *media;
 	uint64_t commits;
 	uint32_t gen;                          /* of the unit, when the draft was made or last saved */
 };

@@ -9,6 +9,7 @@
 #include "unit.h"
 
 struct edit;
+struct before_medium;
 
 int edit_begin(struct tree *t, struct edit **out, struct err *e);
 void edit_end(struct edit *ed);                /* NULL is fine */
@@ -31,8 +32,12 @@ int edit_resize_unit(struct edit *ed, struct unit *u, unsigned part, uint64_t si
 
 /* The plan for one of the tree's files; NULL when the edit has not opened it. */
 struct plan *edit_plan(struct edit *ed, unsigned file);
-/* The same of the medium of a unit, once the edit is settled; NULL: it has not changed, or in more than one step. */
+/* The places that the edit, once settled, changes in the medium of a unit; NULL: nobody knows. */
 const struct plan *edit_medium_plan(const struct edit *ed, const struct unit *u);
+/* What the edit began with was not what the tree shows, but old bytes: they differ there; borrowed. */
+void edit_was(struct edit *ed, struct before_medium *media);
+/* Adds the places that an edit changes in media, and those where what it began with differs; ENOMEM. */
+int edit_media(const struct edit *ed, struct before_medium **to);
 /* The plan for a file, opened when it was not. */
 int edit_open(struct edit *ed, unsigned file, struct plan **plan, struct err *e);
 /* Writes into a plan what another one writes; 0 or a negative errno. */

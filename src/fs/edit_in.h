@@ -59,6 +59,7 @@ struct edit {
 	struct edit_file *files;
 	struct edit_entry *entries;
 	struct edit_entry *put_back;           /* media: what was changed in them */
+	struct before_medium *was;             /* edit_was() */
 	struct frozen *frozen;
 	struct level *levels;
 	struct source *lent;                   /* of edit_resize_kid(), edit_resize_unit() */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "draft.h"
 #include "edit_in.h"
 
 bool packs(const struct level *in)
@@ -177,11 +178,57 @@ static int put_medium(struct edit *ed, struct edit_entry *f, struct err *e)
 	return rc;
 }
 
+void edit_was(struct edit *ed, struct before_medium *media)
+{
+	ed->was = media;
+}
+
+static struct before_medium *find_before(struct before_medium *m, const struct unit *u)
+{
+	while (m && m->unit != u)
+		m = m->next;
+	return m;
+}
+
 const struct plan *edit_medium_plan(const struct edit *ed, const struct unit *u)
 {
-	const struct edit_entry *f = find_medium(ed->put_back, u);
+	struct edit_entry *f = find_medium(ed->put_back, u);
+	struct before_medium *was = find_before(ed->was, u);
 
-	return f && !find_medium(f->next, u) ? f->run.plan : NULL;
+	if (f && (find_medium(f->next, u) || (!was && !f->run.original)))
+		return NULL;
+	if (!was || (f && edit_lay(&was->plan, f->run.plan)))
+		return f && !was ? f->run.plan : NULL;
+	return &was->plan;
+}
+
+static int add_places(const struct unit *u, const struct plan *from, struct before_medium **to)
+{
+	struct before_medium *m = find_before(*to, u);
+	struct source *none;
+
+	if (!m) {
+		none = src_zeros(from->size);
+		m = none ? calloc(1, sizeof *m) : NULL;
+		if (m) {
+			*m = (struct before_medium){ .next = *to, .unit = u };
+			plan_init(&m->plan, none);
+			*to = m;
+		}
+		src_put(none);
+	}
+	return m ? edit_lay(&m->plan, from) : -ENOMEM;
+}
+
+int edit_media(const struct edit *ed, struct before_medium **to)
+{
+	int rc = 0;
+
+	for (const struct edit_entry *f = ed->put_back; f && !rc; f = f->next)
+		rc = add_places(f->in, f->run.plan, to);
+	for (const struct before_medium *m = ed->was; m && !rc; m = m->next)
+		rc = add_places(m->unit, &m->plan, to);
+	return rc;
 }
 
 /* ---- what is written anew ---- */

@@ -289,10 +289,14 @@ def programs(t):
     for command, want in jobs:
         for kind in KINDS:
             with Plate(t, 'grow', kind=kind) as m:
+                shell('ls -lR; cat LAST.DAT SUB/B.TXT', m.point)       # so that all of it is known
                 r = shell(command, m.point)
                 good = r.returncode == 0 and read(m.at('A.TXT')) == want and lib.wait_for(lambda: m.has(A=want))
                 t.ok(good, f'{kind}: {command}', (r, read(m.at('A.TXT'))))
-                t.same(os.stat(m.at('LAST.DAT')).st_mtime, YEAR_2001, f'{kind}: {command}: other times')
+                t.same([os.stat(m.at(n)).st_mtime for n in ('LAST.DAT', 'SUB/B.TXT')], [YEAR_2001] * 2,
+                       f'{kind}: {command}: other times')
+                t.same((read(m.at('LAST.DAT')), read(m.at('SUB/B.TXT'))), (b'last', b'b' * 100),
+                       f'{kind}: {command}: other files')
             run('undo', m.file, '9')
             t.ok(m.has(A=TEXT), f'{kind}: {command}: undone')
 
