@@ -89,7 +89,7 @@ static int put_node(const struct command *self, struct tree *t, const char *path
 	if (!rc && !n.host)
 		rc = node_may_write(t, n, &why);
 	if (rc)
-		rc = why.code ? cmd_fail(self, path, &why) : cmd_fail_errno(self, path, -rc);
+		rc = why.code && rc != -EACCES ? cmd_fail(self, path, &why) : cmd_fail_errno(self, path, -rc);
 	else
 		rc = put_over(self, t, n, path, file, text);
 	store_free(text);
