@@ -206,11 +206,39 @@ static void test_same(void **state)
 	free(p);
 }
 
+/* Without zlib's header and checksum, which take 6 bytes; and longer or shorter the same way. */
+static void test_bare(void **state)
+{
+	uint8_t *p = make(30000, words), *out, head[2], *back = malloc(30001);
+	size_t least = least_of_zlib(p, 30000, 15), n;
+
+	(void)state;
+	for (size_t room = least; room >= least - 1; room--) {
+		z_stream z = { .avail_out = 30001, .next_out = back };
+
+		assert_int_equal(deflate_pack(p, 30000, room - 6, &out, &n, NULL), 0);
+		assert_int_equal(n + 6, packed(p, 30000, 15, room, head));
+		assert_true(n + 6 <= room);
+		z.next_in = out;
+		z.avail_in = (unsigned)n;
+		assert_int_equal(inflateInit2(&z, -15), Z_OK);
+		assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+		assert_int_equal(z.total_out, 30000);
+		assert_int_equal(z.avail_in, 0);
+		assert_memory_equal(back, p, 30000);
+		inflateEnd(&z);
+		free(out);
+	}
+	free(back);
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_room),   cmocka_unit_test(test_nothing),  cmocka_unit_test(test_searched),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_hopeless), cmocka_unit_test(test_same),
+		cmocka_unit_test(test_bare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,7 @@ struct packing {
 	const uint8_t *p;
 	size_t n;
 	int window;
+	bool bare;                             /* without zlib's header and checksum */
 	uint64_t room;
 	uint8_t *best;                         /* the shortest stream so far */
 	size_t nbest;
@@ -187,7 +188,8 @@ static int pack_way(struct packing *k, unsigned way, struct err *e)
 	uint8_t *out;
 	size_t cap;
 
-	if (deflateInit2(&z, ways[way].level, Z_DEFLATED, k->window, ways[way].memory, ways[way].strategy) != Z_OK)
+	if (deflateInit2(&z, ways[way].level, Z_DEFLATED, k->bare ? -k->window : k->window, ways[way].memory,
+			 ways[way].strategy) != Z_OK)
 		return err_nomem(e);
 	cap = deflateBound(&z, k->n);
 	out = malloc(cap);
@@ -237,9 +239,28 @@ static int search(struct packing *k, int rounds, struct err *e)
 		return err_nomem(e);
 	ZopfliInitOptions(&how);
 	how.numiterations = rounds;
-	ZopfliCompress(&how, ZOPFLI_FORMAT_ZLIB, k->p, k->n, &out, &n);
-	put_header(out, k->window);
+	ZopfliCompress(&how, k->bare ? ZOPFLI_FORMAT_DEFLATE : ZOPFLI_FORMAT_ZLIB, k->p, k->n, &out, &n);
+	if (!k->bare)
+		put_header(out, k->window);
 	keep_shorter(k, out, n);
+	return 0;
+}
+
+static int pack(struct packing *k, uint8_t **out, size_t *nout, struct err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < ARRAY_LEN(ways) && !rc && is_worth_trying(k, WAYS_MOST); i++)
+		rc = pack_way(k, i, e);
+	for (unsigned i = 0; i < ARRAY_LEN(searches) && !rc && can_search(k); i++)
+		if (is_worth_trying(k, searches[i].most))
+			rc = search(k, searches[i].rounds, e);
+	if (rc) {
+		free(k->best);
+		return rc;
+	}
+	*out = k->best;
+	*nout = k->nbest;
 	return 0;
 }
 
@@ -247,18 +268,13 @@ int zlib_pack(const uint8_t *p, size_t n, unsigned window, uint64_t room, uint8_
 {
 	int bits = window < LEAST_WINDOW ? LEAST_WINDOW : window > MOST_WINDOW ? MOST_WINDOW : (int)window;
 	struct packing k = { .p = p, .n = n, .window = bits, .room = room };
-	int rc = 0;
 
-	for (unsigned i = 0; i < ARRAY_LEN(ways) && !rc && is_worth_trying(&k, WAYS_MOST); i++)
-		rc = pack_way(&k, i, e);
-	for (unsigned i = 0; i < ARRAY_LEN(searches) && !rc && can_search(&k); i++)
-		if (is_worth_trying(&k, searches[i].most))
-			rc = search(&k, searches[i].rounds, e);
-	if (rc) {
-		free(k.best);
-		return rc;
-	}
-	*out = k.best;
-	*nout = k.nbest;
-	return 0;
+	return pack(&k, out, nout, e);
+}
+
+int deflate_pack(const uint8_t *p, size_t n, uint64_t room, uint8_t **out, size_t *nout, struct err *e)
+{
+	struct packing k = { .p = p, .n = n, .window = MOST_WINDOW, .bare = true, .room = room };
+
+	return pack(&k, out, nout, e);
 }

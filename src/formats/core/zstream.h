@@ -1,4 +1,4 @@
-/* zlib streams (RFC 1950). */
+/* zlib streams (RFC 1950), and those of deflate alone (RFC 1951). */
 #ifndef MODELFS_ZSTREAM_H
 #define MODELFS_ZSTREAM_H
 
@@ -16,7 +16,9 @@ static inline unsigned zlib_window(uint8_t first)
 /* Packs n bytes, at most LIMIT_DECODED, into *out, from malloc(), as zlib does at its best level; if that is longer
  * than `room`, other ways are tried until one fits, and the shortest is what comes out. The same each time. ENOMEM. */
 int zlib_pack(const uint8_t *p, size_t n, unsigned window, uint64_t room, uint8_t **out, size_t *nout, struct err *e);
-/* How many bytes a stream becomes, `most` + 1 when they are more. EBADMSG. */
+/* The same as a deflate stream, without header and checksum. */
+int deflate_pack(const uint8_t *p, size_t n, uint64_t room, uint8_t **out, size_t *nout, struct err *e);
+/* How many bytes a zlib stream becomes, `most` + 1 when they are more. EBADMSG. */
 int zlib_measure(struct source *stream, uint64_t most, uint64_t *n, struct err *e);
 
 #endif
