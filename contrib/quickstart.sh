@@ -36,7 +36,7 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM
 
 packages="meson ninja-build pkg-config gcc libfuse3-dev fuse3 libspng-dev libyaml-dev libcjson-dev zlib1g-dev"
-packages="$packages libzopfli-dev libcmocka-dev python3 file"
+packages="$packages libzopfli-dev liblz4-dev libdeflate-dev libcmocka-dev python3 file"
 missing=
 for package in $packages; do
 	dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
