@@ -231,12 +231,74 @@ static void test_arena(void **state)
 	assert_int_equal(a.used, 0);
 }
 
+/* A source of which places are asked. */
+static int through(struct source *s, void *buf, size_t n, uint64_t at)
+{
+	return src_pread(s->parent, buf, n, at + 100);
+}
+
+static uint64_t up_100(const struct source *s, uint64_t at)
+{
+	(void)s;
+	return at + 100;
+}
+
+static const struct source_ops root_ops = { .pread = through, .up = up_100, .root = true };
+
+static void test_extents(void **state)
+{
+	static const struct extent v[] = { { 500, 100 }, { 40, 60 }, { 90, 0 }, { 1000, 7 } };
+	struct source *m = src_memory(plain, SIZE), *root = calloc(1, sizeof *root), *x, *s, *fixed;
+	uint8_t want[167], byte = 0;
+	uint64_t at, n;
+
+	(void)state;
+	memcpy(want, plain + 600, 100);
+	memcpy(want + 100, plain + 140, 60);
+	memcpy(want + 160, plain + 1100, 7);
+	*root = (struct source){ .ops = &root_ops, .parent = src_ref(m), .size = SIZE - 100 };
+	atomic_init(&root->refs, 1);
+	x = src_extents(root, v, ARRAY_LEN(v));
+	s = src_slice(x, 90, 72);
+	same_everywhere(x, want, sizeof want);
+	same_everywhere(s, want + 90, 72);
+	/* In the file, for messages; in the first root, and all that lies between, for who asks what is changed. */
+	assert_int_equal(src_where(s, 3), 500 + 93 + 100);
+	assert_int_equal(src_where(s, 10), 40 + 100);
+	assert_int_equal(src_where(s, 71), 1001 + 100);
+	at = 0, n = 10;
+	assert_false(src_range(s, &at, &n));
+	assert_true(at == 590 && n == 10);
+	at = 9, n = 2;
+	assert_false(src_range(s, &at, &n));
+	assert_true(at == 40 && n == 560);
+	at = 5, n = 8;
+	assert_false(src_range(root, &at, &n));
+	assert_true(at == 5 && n == 8);
+	assert_int_equal(src_pwrite(x, &byte, 1, 0), -EROFS);
+
+	fixed = src_fixed(root);
+	same_everywhere(fixed, plain + 100, SIZE - 100);
+	assert_int_equal(src_pwrite(fixed, &byte, 1, 0), -EROFS);
+	assert_int_equal(src_where(fixed, 8), 108);
+	src_put(fixed);
+	src_put(s);
+	src_put(x);
+	x = src_extents(root, v, 0);
+	assert_int_equal(x->size, 0);
+	assert_int_equal(src_pread(x, &byte, 1, 0), -EBADMSG);
+	src_put(x);
+	src_put(root);
+	src_put(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_buf), cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_messages), cmocka_unit_test(test_slices), cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_file), cmocka_unit_test(test_pieces_of_a_file),
+		cmocka_unit_test(test_extents),
 	};
 
 	fill_plain();
