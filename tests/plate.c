@@ -388,7 +388,8 @@ static int plate_info(struct object *o, const struct entries *v, struct doc *d, 
 	(void)e;
 	doc_text(d, "kind", DOC_PLAIN, "%s", o->src == o->file ? "bare" : "wrapped");
 	doc_text(d, "entries", DOC_PLAIN, "%u", v->n);
-	doc_text(d, "led", DOC_PLAIN, "%s", o->around && o->around->lead ? (const char *)o->around->lead->detail : "no");
+	doc_text(d, "led", DOC_PLAIN, "%s",
+		 o->around && o->around->lead ? (const char *)o->around->lead->detail : "no");
 	return 0;
 }
 
@@ -447,7 +448,9 @@ static int row_list(struct object *o, struct entries *out, struct err *e)
 
 static int row_grow(struct object *o, struct entries *v, uint32_t i, uint64_t end, uint64_t more, struct err *e)
 {
-	struct source *piece[3] = { src_slice(o->src, 0, end), src_zeros(more), src_slice(o->src, end, o->src->size - end) };
+	struct source *piece[3] = {
+		src_slice(o->src, 0, end), src_zeros(more), src_slice(o->src, end, o->src->size - end)
+	};
 	struct source *moved = src_pieces(piece, 3), *fresh;
 	int rc = o->around->rebase(o->around, moved, &fresh, e);
 

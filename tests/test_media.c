@@ -95,7 +95,8 @@ static int open_read(struct tree *t, const char *path, struct err *why)
 
 /* ---- what is shown ---- */
 
-static const char alphabet[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz";
+static const char alphabet[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz";
 
 static const struct plate_entry several[] = {
 	{ "z.txt", "zzz", 3, 100, YEAR_2001, 0, 0 },

@@ -20,7 +20,7 @@ struct draft {
 	bool touched;                          /* written or truncated since it was made or last saved */
 	bool written;                          /* since it was made */
 	bool dirty;                            /* written since it was last saved */
-	bool emptied;                          /* and nothing written yet: of a file, that is an edit once it is closed */
+	bool emptied;                          /* and not written since: of a file, an edit once it is closed */
 	struct err failed;                     /* why the last save was refused, until something is written */
 	int64_t mtime;
 	struct before before;

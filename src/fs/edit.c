@@ -588,7 +588,8 @@ int open_level(struct edit *ed, struct unit *u, struct level **out, struct err *
 		return err_nomem(e);
 	*l = (struct level){
 		.around = { .following = following, .called = called, .padded = u->around.padded,
-			    .finding = u->around.finding, .lead = u->around.lead, .resize = resize, .rebase = rebase, .find = find,
+			    .finding = u->around.finding, .lead = u->around.lead, .resize = resize,
+			    .rebase = rebase, .find = find,
 			    .member = member, .handed = u->around.handed, .say = say, .grow = ed->tree->grow,
 			    .again = ed->second },
 		.edit = ed, .unit = u,

@@ -85,8 +85,8 @@ int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e);
 int resize_file(struct edit *ed, unsigned file, uint64_t size, struct err *e);
 
 /* edit_move.c */
-/* From now on the level's bytes, or what it contains if that is a medium, are those of `moved`, which reads them as they
- * are now. */
+/* From now on the level's bytes, or what it contains if that is a medium, are those of `moved`, which reads them as
+ * they are now. */
 int rebase_bytes(struct level *l, struct source *moved, struct err *e);
 int rebase_inside(struct level *l, struct source *moved, struct err *e);
 

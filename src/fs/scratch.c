@@ -346,7 +346,8 @@ static bool is_temporary(const char *name)
 static bool is_known_temporary(const char *ext)
 {
 	static const char *const known[] = {
-		"tmp", "temp", "swp", "swo", "swx", "bak", "bck", "orig", "old", "new", "part", "lck", "lock", "rej", "save"
+		"tmp", "temp", "swp", "swo", "swx", "bak", "bck", "orig", "old", "new", "part", "lck", "lock", "rej",
+		"save"
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)

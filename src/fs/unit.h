@@ -390,7 +390,7 @@ static inline struct source *tree_file_source(const struct tree_file *f)
 {
 	return f->archive ? archive_source(f->archive) : f->src;
 }
-/* When the unit's entry was written, as its containers say, or the file it lies in when that was opened; nanoseconds. */
+/* When the unit's entry was written, as its containers say, or the file it lies in when that was opened. */
 int64_t tree_mtime(const struct tree *t, const struct unit *u);
 /* The same of an entry of a container. */
 int64_t tree_kid_mtime(const struct tree *t, const struct unit *u, uint32_t kid);
@@ -424,8 +424,8 @@ char *want_folder(const char *path);
 char *want_swap_ext(const char *path, const char *ext);
 /* A file below a folder, as it is called or in any case; the caller's to free; NULL: it is not there. */
 char *want_file(const char *dir, const char *path);
-/* lead.c: where a SOURCE leads to and why, with what it needs in the arena; *out is the caller's to free, NULL: it leads
- * nowhere, and is what is meant itself. */
+/* lead.c: where a SOURCE leads to and why, with what it needs in the arena; *out is the caller's to free, NULL: it
+ * leads nowhere, and is what is meant itself. */
 int lead_follow(const char *path, char **out, struct lead *lead, struct arena *a, struct err *e);
 /* The unit of all of a file beside SOURCE, made when there is none. */
 int unit_of_file(struct tree *t, unsigned file, struct unit **out, struct err *e);

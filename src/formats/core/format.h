@@ -221,7 +221,7 @@ struct object {
 	const struct variant *variant;         /* set by open; NULL while unknown */
 	/* The entry, held; of a container with a medium: the medium, which entries count in. */
 	struct source *src;
-	struct source *file;                   /* the entry's own bytes, held; the same as src where there is no medium */
+	struct source *file;                   /* the entry's own bytes, held; src where there is no medium */
 	struct source *behind;                 /* span.part 1; held; NULL: none, or not found */
 	struct source *member[MEMBERS_MOST];   /* span.part 1 + k, of a format with members; held; NULL: none is there */
 	struct link *links;                    /* by object_link(), in that order; held */
@@ -450,8 +450,8 @@ struct container_ops {
 	 * `now` is settled and of the medium's size; now->v[] are the runs that differ from what medium() makes of
 	 * `file`, unless now->moved: then its base is something else than that, and any byte may be another. grow: the
 	 * file may be written anew; then *moved, with one reference, is what becomes of it, a source over `file`, `now`
-	 * and memory. Else *moved stays NULL. ENOSPC tells how many bytes are missing where, and that -o grow would help
-	 * if it does. NULL: the runs are written to what medium() makes of `file`, by src_pwrite(). */
+	 * and memory. Else *moved stays NULL. ENOSPC tells how many bytes are missing where, and that -o grow would
+	 * help if it does. NULL: the runs are written to what medium() makes of `file`, by src_pwrite(). */
 	int (*medium_put)(struct source *file, const struct lead *lead, const struct plan *now, bool grow,
 			  struct source **moved, struct err *e);
 	/* Makes entry i `size` bytes long, in an object opened over an edit: bytes up to the shorter length stay, new
@@ -535,8 +535,8 @@ static inline bool format_opens(const struct format *f)
 	return f && (f->model || f->container);
 }
 
-/* Source of an entry of a container, src: the object's, which entries count in; with one reference, NULL when out of memory. keep: of what has
- * to be unpacked, or NULL. */
+/* Source of an entry of a container, src: the object's, which entries count in; with one reference, NULL when out of
+ * memory. keep: of what has to be unpacked, or NULL. */
 struct source *entry_open(struct source *src, const struct format *container, const struct entry *entry,
 			  const struct keep *keep);
 static inline struct source *entry_source(struct source *src, const struct format *container, const struct entry *entry)
