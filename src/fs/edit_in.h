@@ -97,14 +97,18 @@ int resize_member(struct level *l, unsigned k, uint64_t size, struct source **ou
 /* What the entry's object has open of a container that has changed. */
 int renew_family(struct level *l, struct err *e);
 
+/* edit_medium.c */
+/* What a level contains, through its medium if it has one: inner and inside. */
+int open_inside(struct level *l, struct err *e);
+/* Makes what was written to a medium the bytes of its container. */
+int put_medium(struct edit *ed, struct edit_entry *f, struct err *e);
+
 /* edit_pack.c */
 bool packs(const struct level *in);             /* a container: whether it packs its entries */
 /* What entry i of a container holds. */
 int open_entry(struct level *in, uint32_t i, struct run **out, struct err *e);
 /* The same, for who writes all of it, `size` bytes. */
 int replace_entry(struct level *in, uint32_t i, uint64_t size, struct run **out, struct err *e);
-/* What a level contains, through its medium if it has one: inner and inside. */
-int open_inside(struct level *l, struct err *e);
 /* Packs what was written to entries and media; the edit is opened anew. */
 int edit_pack(struct edit *ed, struct err *e);
 void close_entries(struct edit *ed);

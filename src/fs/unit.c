@@ -102,41 +102,6 @@ static int find(const struct surroundings *s, const struct want *w, struct sourc
 	return 0;
 }
 
-/* ---- the medium ---- */
-
-static void drop_medium(struct unit *u)
-{
-	src_put(u->around.medium);
-	u->around.medium = NULL;
-}
-
-/* One that takes writes shows its bytes as they are at each look. */
-static bool is_coherent(const struct unit *u)
-{
-	return u->around.medium && (u->around.medium == u->src || u->around.medium->ops->pwrite);
-}
-
-int unit_medium(struct unit *u, bool *fresh, struct err *e)
-{
-	bool knows = u->format->container && u->format->container->medium, stays = !knows || is_coherent(u);
-
-	if (fresh)
-		*fresh = !stays;
-	if (stays)
-		return 0;
-	drop_medium(u);
-	return format_medium(u->format, u->src, u->around.lead, &u->around.medium, e);
-}
-
-void unit_set_source(struct unit *u, struct source *src)
-{
-	src_ref(src);
-	if (src != u->src)
-		drop_medium(u);
-	src_put(u->src);
-	u->src = src;
-}
-
 /* ---- making units; with the lock held ---- */
 
 static int new_unit(struct tree *t, const struct format *format, struct source *src, uint32_t parent, uint32_t index,
@@ -288,20 +253,6 @@ bool unit_is_shared(const struct tree *t, const struct unit *u)
 
 		if (u->index < in->nkids && in->kids[u->index].entry.shared)
 			return true;
-	}
-	return false;
-}
-
-bool unit_is_fixed(const struct tree *t, const struct unit *u, const char **why)
-{
-	for (; !tree_is_file(t, u); u = unit_at(t, u->parent)) {
-		const struct unit *in = unit_at(t, u->parent);
-
-		if (u->index >= in->nkids || !in->kids[u->index].entry.fixed)
-			continue;
-		if (why)
-			*why = in->why ? in->why[u->index] : NULL;
-		return true;
 	}
 	return false;
 }
@@ -574,7 +525,7 @@ void unit_empty(struct unit *u)
 	stored_free(u->stored);
 	free((void *)(uintptr_t)u->handed);
 	arena_free(&u->kept);
-	drop_medium(u);
+	unit_drop_medium(u);
 	unit_forget_links(u);
 	finding_put(u->around.finding);
 	u->around.finding = NULL;

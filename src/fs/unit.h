@@ -292,7 +292,7 @@ struct tree {
 	struct unit *chunk[UNIT_CHUNKS];
 };
 
-/* unit.c */
+/* medium.c */
 /* What the unit's entries lie in: the medium of its bytes, or the bytes. */
 static inline struct source *unit_inside(const struct unit *u)
 {
@@ -306,6 +306,9 @@ int unit_medium(struct unit *u, bool *fresh, struct err *e);
 void unit_set_source(struct unit *u, struct source *src);
 /* Whether its entry, or one that it lies in, is never written; why: the reason, or NULL. */
 bool unit_is_fixed(const struct tree *t, const struct unit *u, const char **why);
+void unit_drop_medium(struct unit *u);
+
+/* unit.c */
 /* What the unit's object found by searching is where the next one begins. While nobody else looks at the unit. */
 void unit_keep_finding(struct unit *u, const struct object *o);
 /* Chooses the companions of all models of a container that have units. With the lock held, or `state` exclusively. */
