@@ -55,7 +55,7 @@ enum {
 	BITS_SIGNED, BITS_ALL, FLAGS, FLAGS_BITS, FLAGS_TWO, FLAGS_NULL, ENUM, ENUM_BITS, ENUM_SIGNED,
 	ENUM_TWO, NULL_U8, NULL_I16, NULL_F32, NULL_BITS, COLOUR_BYTES, COLOUR_WORD, LIST_I16, LIST_F32,
 	LIST_HEX, LIST_BITS, NUM_U64, HEX_U64, HEX_U64_8, BITS_U64, NUM_F16, LIST_F16, FIX, ANGLE, LIST_FIX, TEXT_1,
-	TEXT_8, TEXT_TRIM, TEXT_ENDED, RAW_1, RAW_2, RAW_8, PAD_3,
+	TEXT_8, TEXT_TRIM, TEXT_ENDED, RAW_1, RAW_2, RAW_8, PAD_3, BOTH_16, BOTH_32,
 	ALL_FIELDS
 };
 
@@ -109,6 +109,8 @@ static const struct field fields[ALL_FIELDS] = {
 	[RAW_2] = LIST(2, .type = F_RAW),
 	[RAW_8] = LIST(8, .type = F_RAW),
 	[PAD_3] = LIST(3, .at = 1, .type = F_PAD),
+	[BOTH_16] = FIELD(.at = 3, .type = F_BOTH16),
+	[BOTH_32] = FIELD(.type = F_BOTH32),
 };
 
 static void flip(const struct field *f, bool be, uint8_t *raw)
@@ -245,6 +247,8 @@ static const struct text_case printed[] = {
 	CASE(RAW_2, "\x01\x23", "\"0123\""), CASE(RAW_2, "\x12\xe4", "\"12e4\""), CASE(RAW_2, "\xe1\x23", "e123"),
 	CASE(RAW_2, "\x12\x3e", "123e"), CASE(RAW_2, "\x1e\xe4", "1ee4"), CASE(RAW_2, "\x0b\x10", "\"0b10\""),
 	CASE(RAW_2, "\x0b\x12", "0b12"), CASE(RAW_1, "\x0b", "0b"), CASE(PAD_3, ".\0\0\x01", "\"000001\""),
+	CASE(BOTH_16, "...\x34\x12\x12\x34", "4660"), CASE(BOTH_16, "...\x34\x12\x34\x12", "[4660, 13330]"),
+	CASE(BOTH_32, "\x01\0\0\0\0\0\0\x01", "1"), CASE(BOTH_32, "\xff\xff\xff\xff\0\0\0\x05", "[4294967295, 5]"),
 };
 
 static void test_printed(void **state)
@@ -292,6 +296,8 @@ static const struct text_case accepted[] = {
 	CASE(NUM_U64, "...\xff\xff\xff\xff\xff\xff\xff\xff", "0xffffffffffffffff"),
 	CASE(NUM_F16, "\x66\x2e", "0.1"), CASE(NUM_F16, "\x01\x7c", "0x7c01"), CASE(NUM_F16, "\xff\x7b", "65519.9"),
 	CASE(NUM_F16, "\0\0", "1e-8"), CASE(NUM_F16, "\0\xfc", "-.inf"),
+	CASE(BOTH_16, "...\x10\0\0\x10", "0x10"), CASE(BOTH_32, "\x07\0\0\0\0\0\0\x07", "[7, 7]"),
+	CASE(BOTH_32, "\x07\0\0\0\0\0\0\x08", " [ 7 , 8 ] "),
 	CASE(RAW_2, "\xab\xcd", "ABcd"), CASE(RAW_2, "\x12\x34", "1234"), CASE(RAW_2, "\x12\x34", "'1234'"),
 };
 
@@ -387,6 +393,14 @@ static const struct { unsigned field; const char *text, *message; } refused[] = 
 	{ TEXT_8, "\"\xe5\"", "byte 0xe5 is not printable; give the text as a list of bytes" },
 	{ TEXT_8, "\"a\" b", "\"b\" found, expected nothing behind the value" },
 	{ TEXT_8, "[1, 2]", "2 values in the list, expected 8" },
+	{ BOTH_16, "65536", "65536 is outside 0..65535" },
+	{ BOTH_16, "[1, 65536]", "65536 is outside 0..65535" },
+	{ BOTH_32, "4294967296", "4294967296 is outside 0..4294967295" },
+	{ BOTH_32, "-1", "-1 is outside 0..4294967295" },
+	{ BOTH_32, "[1]", "\"]\" found, expected a comma and another value" },
+	{ BOTH_32, "[1, 2, 3]", "\", 3]\" found, expected ]" },
+	{ BOTH_32, "[1, 2", "nothing found, expected ]" },
+	{ BOTH_32, "", "nothing found, expected one value" },
 	{ RAW_2, "12345", "\"12345\" is not 4 hex digits" },
 	{ RAW_2, "12g4", "\"12g4\" is not 4 hex digits" },
 	{ RAW_2, "0x12", "\"0x12\" is not 4 hex digits" },
@@ -548,6 +562,33 @@ static void test_decode_and_encode(void **state)
 	assert_int_equal(o.delta, 0x77feff);
 }
 
+struct twice { struct both16 small; struct both32 large; };
+
+/* Both copies are kept, whatever the byte order of the rest is. */
+static void test_integers_stored_twice(void **state)
+{
+#define S struct twice
+	static const struct field twice_fields[] = { BOTH16(S, small, 0, "Small"), BOTH32(S, large, 4, "Large") };
+#undef S
+	static const struct record r = RECORD("twice", "Twice", 12, twice_fields);
+	static const uint8_t bytes[12] = { 0x34, 0x12, 0x12, 0x34, 1, 0, 0, 0, 0, 0, 0, 2 };
+	uint8_t raw[12] = { 0 };
+	struct twice t;
+
+	(void)state;
+	for (int be = 0; be < 2; be++) {
+		memset(&t, 0, sizeof t);
+		rec_decode(&r, be, bytes, &t);
+		assert_int_equal(t.small.le, 0x1234);
+		assert_int_equal(t.small.be, 0x1234);
+		assert_int_equal(t.large.le, 1);
+		assert_int_equal(t.large.be, 2);
+		memset(raw, 0xff, sizeof raw);
+		rec_encode(&r, be, &t, raw);
+		assert_memory_equal(raw, bytes, sizeof raw);
+	}
+}
+
 static int collect_name(void *ctx, const struct field *f)
 {
 	buf_printf(ctx, "%s@%x ", f->name, f->at);
@@ -699,6 +740,11 @@ static void test_check_of_tables(void **state)
 	refuse_table(BAD(4, AT("a", 0, .type = F_FIX32, .view = V_HEX)), "bad.a at 0x0: a view for integers only");
 	refuse_table(BAD(2, AT("a", 0, .type = F_U16, .view = V_COLOUR)),
 		     "bad.a at 0x0: a colour that is neither u8[4] nor u32");
+	refuse_table(BAD(8, { .name = "a", .doc = "Doc", .count = 2, .type = F_BOTH16 }),
+		     "bad.a at 0x0: an integer stored twice is one plain number");
+	refuse_table(BAD(4, AT("a", 0, .type = F_BOTH16, .view = V_HEX)), "bad.a at 0x0: a view for integers only");
+	refuse_table(BAD(4, AT("a", 0, .type = F_BOTH16), AT("b", 3, .type = F_U8)),
+		     "bad.b at 0x3: overlaps an earlier field");
 	refuse_table(BAD(4, INLINE(1, &inner_record)), "bad at 0x1: not a record inside this one");
 	refuse_table(BAD(4, INLINE(0, NULL)), "bad at 0x0: not a record inside this one");
 	r = inner_record;
@@ -821,6 +867,7 @@ int main(void)
 		cmocka_unit_test(test_identity_of_all_values),
 		cmocka_unit_test(test_damaged_text),
 		cmocka_unit_test(test_decode_and_encode),
+		cmocka_unit_test(test_integers_stored_twice),
 		cmocka_unit_test(test_each_and_by_name),
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_numbers_shown_when_they_are_odd),

@@ -36,6 +36,7 @@ static void put_type(struct buf *out, const struct field *f)
 	static const char *const names[] = {
 		[F_U8] = "u8", [F_U16] = "u16", [F_U32] = "u32", [F_U64] = "u64", [F_I8] = "s8", [F_I16] = "s16",
 		[F_I32] = "s32", [F_F16] = "f16", [F_F32] = "f32", [F_FIX32] = "fixed", [F_ANGLE] = "angle",
+		[F_BOTH16] = "both16", [F_BOTH32] = "both32",
 		[F_TEXT] = "char", [F_RAW] = "byte", [F_PAD] = "byte",
 	};
 

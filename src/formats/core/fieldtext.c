@@ -115,9 +115,35 @@ static void print_enum(const struct field *f, uint64_t bits, struct buf *out)
 		print_hex(out, bits, hex_digits(f));
 }
 
+/* One of the two copies of an integer stored twice. */
+static struct field copy_of(const struct field *f)
+{
+	struct field one = *f;
+
+	one.type = f->type == F_BOTH16 ? F_U16 : F_U32;
+	return one;
+}
+
+static void print_both(const struct field *f, uint64_t bits, struct buf *out)
+{
+	struct field one = copy_of(f);
+	uint64_t le = bits & field_mask(&one), be = bits >> field_bits(&one);
+
+	if (le != be)
+		buf_char(out, '[');
+	print_number(&one, le, out);
+	if (le == be)
+		return;
+	buf_str(out, ", ");
+	print_number(&one, be, out);
+	buf_char(out, ']');
+}
+
 static void print_element(const struct field *f, uint64_t bits, struct buf *out)
 {
-	if ((f->flags & FL_NULL) && bits == field_mask(f))
+	if (field_is_both(f))
+		print_both(f, bits, out);
+	else if ((f->flags & FL_NULL) && bits == field_mask(f))
 		buf_str(out, "null");
 	else if (f->view == V_FLAGS)
 		print_flags(f, bits, out);
@@ -489,6 +515,8 @@ static int parse_name(const struct field *f, const struct scan *s, struct word w
 
 /* ---- values ---- */
 
+static int parse_element(const struct field *f, struct scan *s, uint64_t *bits);
+
 static int parse_flags(const struct field *f, struct scan *s, uint64_t *bits)
 {
 	*bits = 0;
@@ -507,10 +535,32 @@ static int parse_flags(const struct field *f, struct scan *s, uint64_t *bits)
 	return 0;
 }
 
+/* A number for both copies, or [one, other]. */
+static int parse_both(const struct field *f, struct scan *s, uint64_t *bits)
+{
+	struct field one = copy_of(f);
+	uint64_t le, be;
+	bool two = take_char(s, '[');
+	int rc = parse_element(&one, s, &le);
+
+	be = le;
+	if (!rc && two && !take_char(s, ','))
+		return refuse_rest(s, "a comma and another value");
+	if (!rc && two)
+		rc = parse_element(&one, s, &be);
+	if (!rc && two && !take_char(s, ']'))
+		return refuse_rest(s, "]");
+	if (!rc)
+		*bits = le | be << field_bits(&one);
+	return rc;
+}
+
 static int parse_element(const struct field *f, struct scan *s, uint64_t *bits)
 {
 	struct word w;
 
+	if (field_is_both(f))
+		return parse_both(f, s, bits);
 	if (f->view == V_FLAGS && take_char(s, '['))
 		return parse_flags(f, s, bits);
 	w = take_word(s);

@@ -24,8 +24,10 @@ unsigned field_width(const struct field *f)
 	case F_I32:
 	case F_F32:
 	case F_FIX32:
+	case F_BOTH16:
 		return 4;
 	case F_U64:
+	case F_BOTH32:
 		return 8;
 	case F_INLINE:
 		return f->sub->size;
@@ -72,9 +74,12 @@ static void word_set(unsigned width, bool be, uint8_t *p, uint64_t v)
 
 uint64_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i)
 {
-	unsigned width = field_width(f);
+	unsigned width = field_width(f), half = width / 2;
+	const uint8_t *p = raw + f->at + (size_t)i * width;
 
-	return word_get(width, be, raw + f->at + (size_t)i * width) >> f->bit & field_mask(f);
+	if (field_is_both(f))
+		return word_get(half, false, p) | word_get(half, true, p + half) << half * 8;
+	return word_get(width, be, p) >> f->bit & field_mask(f);
 }
 
 void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_t bits)
@@ -83,6 +88,11 @@ void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_
 	uint8_t *p = raw + f->at + (size_t)i * width;
 	uint64_t mask = field_mask(f) << f->bit;
 
+	if (field_is_both(f)) {
+		word_set(width / 2, false, p, bits);
+		word_set(width / 2, true, p + width / 2, bits >> width * 4);
+		return;
+	}
 	word_set(width, be, p, (word_get(width, be, p) & ~mask) | (bits << f->bit & mask));
 }
 
@@ -137,23 +147,51 @@ bool rec_field(const struct record *r, const char *name, struct field *out)
 struct decoding { bool be; const uint8_t *raw; uint8_t *out; };
 struct encoding { bool be; const uint8_t *in; uint8_t *raw; };
 
+static void member_set(unsigned width, uint8_t *to, uint64_t v)
+{
+	if (width == 1)
+		*to = (uint8_t)v;
+	else if (width == 2)
+		memcpy(to, &(uint16_t){ (uint16_t)v }, 2);
+	else if (width == 4)
+		memcpy(to, &(uint32_t){ (uint32_t)v }, 4);
+	else
+		memcpy(to, &v, 8);
+}
+
+static uint64_t member_get(unsigned width, const uint8_t *from)
+{
+	uint16_t half;
+	uint32_t word;
+	uint64_t v = *from;
+
+	if (width == 2) {
+		memcpy(&half, from, 2);
+		v = half;
+	} else if (width == 4) {
+		memcpy(&word, from, 4);
+		v = word;
+	} else if (width == 8) {
+		memcpy(&v, from, 8);
+	}
+	return v;
+}
+
 static int decode_field(void *ctx, const struct field *f)
 {
 	const struct decoding *d = ctx;
-	unsigned width = field_width(f);
+	unsigned width = field_width(f), half = width / 2;
 
 	for (unsigned i = 0; i < f->count && f->member != FIELD_NO_MEMBER; i++) {
 		uint64_t v = field_extend(f, field_get(f, d->be, d->raw, i));
 		uint8_t *to = d->out + f->member + (size_t)i * width;
 
-		if (width == 1)
-			*to = (uint8_t)v;
-		else if (width == 2)
-			memcpy(to, &(uint16_t){ (uint16_t)v }, 2);
-		else if (width == 4)
-			memcpy(to, &(uint32_t){ (uint32_t)v }, 4);
-		else
-			memcpy(to, &v, 8);
+		if (field_is_both(f)) {
+			member_set(half, to, v);
+			member_set(half, to + half, v >> half * 8);
+		} else {
+			member_set(width, to, v);
+		}
 	}
 	return 0;
 }
@@ -161,23 +199,13 @@ static int decode_field(void *ctx, const struct field *f)
 static int encode_field(void *ctx, const struct field *f)
 {
 	const struct encoding *d = ctx;
-	unsigned width = field_width(f);
+	unsigned width = field_width(f), half = width / 2;
 
 	for (unsigned i = 0; i < f->count && f->member != FIELD_NO_MEMBER; i++) {
 		const uint8_t *from = d->in + f->member + (size_t)i * width;
-		uint16_t half;
-		uint32_t word;
-		uint64_t v = *from;
+		uint64_t v = field_is_both(f) ? member_get(half, from) | member_get(half, from + half) << half * 8 :
+						member_get(width, from);
 
-		if (width == 2) {
-			memcpy(&half, from, 2);
-			v = half;
-		} else if (width == 4) {
-			memcpy(&word, from, 4);
-			v = word;
-		} else if (width == 8) {
-			memcpy(&v, from, 8);
-		}
 		field_set(f, d->be, d->raw, i, v);
 	}
 	return 0;
@@ -279,6 +307,8 @@ static int check_form(const struct checking *c, const struct field *f)
 		return wrong(c, f, "a colour that is neither u8[4] nor u32");
 	if (bytes && (f->view || f->flags & FL_NULL))
 		return wrong(c, f, "a view for numbers only");
+	if (field_is_both(f) && (f->count != 1 || f->view || f->flags & (FL_NULL | FL_ODD)))
+		return wrong(c, f, "an integer stored twice is one plain number");
 	if (f->flags & FL_ENDED && (f->type != F_TEXT || f->count < 2))
 		return wrong(c, f, "an end that only texts have");
 	return check_labels(c, f);

@@ -15,6 +15,7 @@ enum field_type {
 	F_F32,
 	F_FIX32,                               /* an i32, 65536 of which are 1.0 */
 	F_ANGLE,                               /* an i16, 65536 of which are the circle; shown in degrees */
+	F_BOTH16, F_BOTH32,                    /* an integer stored twice: little-endian, then big-endian */
 	F_TEXT,                                /* count bytes of text, padded with zeros */
 	F_RAW,                                 /* count bytes nobody understands */
 	F_PAD,                                 /* count bytes expected to be zero; shown only when they are not */
@@ -57,6 +58,10 @@ struct field {
 };
 #define FIELD_NO_MEMBER 0xffff
 
+/* Both copies of such an integer, as they are stored. They are shown as one number, or as [le, be] when they differ. */
+struct both16 { uint16_t le, be; };
+struct both32 { uint32_t le, be; };
+
 struct record {
 	const char *name, *doc;
 	uint32_t size;                         /* bytes in the file */
@@ -92,6 +97,8 @@ struct record {
 #define FIX32(S, m, at, doc, ...) FIELD1_(S, m, int32_t, F_FIX32, at, doc, __VA_ARGS__)
 #define FIX32N(S, m, at, n, doc, ...) FIELDN_(S, m, int32_t, F_FIX32, at, n, doc, __VA_ARGS__)
 #define ANGLEN(S, m, at, n, doc, ...) FIELDN_(S, m, int16_t, F_ANGLE, at, n, doc, __VA_ARGS__)
+#define BOTH16(S, m, at, doc, ...) FIELD1_(S, m, struct both16, F_BOTH16, at, doc, __VA_ARGS__)
+#define BOTH32(S, m, at, doc, ...) FIELD1_(S, m, struct both32, F_BOTH32, at, doc, __VA_ARGS__)
 #define U8N(S, m, at, n, doc, ...) FIELDN_(S, m, uint8_t, F_U8, at, n, doc, __VA_ARGS__)
 #define I8N(S, m, at, n, doc, ...) FIELDN_(S, m, int8_t, F_I8, at, n, doc, __VA_ARGS__)
 #define I16N(S, m, at, n, doc, ...) FIELDN_(S, m, int16_t, F_I16, at, n, doc, __VA_ARGS__)
@@ -124,11 +131,16 @@ static inline bool field_is_integer(const struct field *f)
 {
 	return f->type < F_F16;
 }
+static inline bool field_is_both(const struct field *f)
+{
+	return f->type == F_BOTH16 || f->type == F_BOTH32;
+}
 static inline bool field_is_bytes(const struct field *f)
 {
 	return f->type == F_RAW || f->type == F_PAD;
 }
-/* Element i as raw bits (shifted down for a bit field), and back; other bits of the bytes stay. raw: the record. */
+/* Element i as raw bits (shifted down for a bit field; of an integer stored twice, the big-endian copy above the other),
+ * and back; other bits of the bytes stay. raw: the record. */
 uint64_t field_get(const struct field *f, bool be, const uint8_t *raw, unsigned i);
 void field_set(const struct field *f, bool be, uint8_t *raw, unsigned i, uint64_t bits);
 /* Whether the YAML view has it: not hidden, and padding only when it is not zero. */
