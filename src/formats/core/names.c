@@ -51,7 +51,7 @@ static char *make_safe(const struct stored_name *in, uint32_t k, const char *ste
 }
 
 /* The name, or what it becomes because others have it. */
-static const char *take(struct taken *t, uint32_t k, char *name, struct arena *a)
+static const char *take(struct taken *t, uint32_t k, const char *name, struct arena *a)
 {
 	uint32_t *slot = slot_of(t, name);
 
@@ -75,8 +75,7 @@ static const char *take(struct taken *t, uint32_t k, char *name, struct arena *a
 	return name;
 }
 
-int names_safe(const struct stored_name *v, uint32_t n, const char *stem, const char **out, struct arena *a,
-	       struct err *e)
+int names_distinct(const char *const *v, uint32_t n, const char **out, struct arena *a, struct err *e)
 {
 	struct taken t = { .name = out, .mask = 7 };
 	bool ok;
@@ -86,14 +85,22 @@ int names_safe(const struct stored_name *v, uint32_t n, const char *stem, const 
 	t.slot = calloc(t.mask + 1, sizeof *t.slot);
 	t.next = calloc((size_t)n + 1, sizeof *t.next);
 	ok = t.slot && t.next;
-	for (uint32_t k = 0; k < n && ok; k++) {
-		char *name = make_safe(&v[k], k, stem, a);
-
-		ok = name && take(&t, k, name, a);
-	}
+	for (uint32_t k = 0; k < n && ok; k++)
+		ok = take(&t, k, v[k], a);
 	free(t.slot);
 	free(t.next);
 	return ok ? 0 : err_nomem(e);
+}
+
+int names_safe(const struct stored_name *v, uint32_t n, const char *stem, const char **out, struct arena *a,
+	       struct err *e)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		out[k] = make_safe(&v[k], k, stem, a);
+		if (!out[k])
+			return err_nomem(e);
+	}
+	return names_distinct(out, n, out, a, e);
 }
 
 struct path_text path_text(const char *path, char separator)

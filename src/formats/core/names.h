@@ -12,6 +12,9 @@ struct stored_name { const uint8_t *p; size_t n; };
 int names_safe(const struct stored_name *v, uint32_t n, const char *stem, const char **out, struct arena *a,
 	       struct err *e);
 
+/* The names as they are, but a repeat gets ~2, ~3, the first that is free. As above. */
+int names_distinct(const char *const *v, uint32_t n, const char **out, struct arena *a, struct err *e);
+
 /* The beginning of a path as it can stand in a message: / between its parts, ? for what is no printable ASCII. */
 struct path_text { char s[81]; };
 struct path_text path_text(const char *path, char separator);
