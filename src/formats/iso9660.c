@@ -138,7 +138,8 @@ static bool is_joliet(const struct iso_volume *v)
 static struct iso_descriptor tree_of(const struct iso_volume *v, uint32_t sector)
 {
 	return (struct iso_descriptor){
-		.type = v->type, .joliet = is_joliet(v), .sector = sector, .lba = v->root.lba.le + v->root.xar,
+		.type = v->type, .joliet = is_joliet(v), .block_size = v->block_size.le, .sector = sector,
+		.lba = v->root.lba.le + v->root.xar,
 		.size = v->root.size.le, .table_size = v->table_size.le,
 		.table = { v->table, v->table_copy, be_u32(v->be_table), be_u32(v->be_table_copy) },
 	};
@@ -248,14 +249,16 @@ int iso_track(struct source *file, const struct lead *lead, struct source **out,
 	return *out ? 0 : err_nomem(e);
 }
 
-static int open_medium(struct source *file, const struct lead *lead, struct disc_kind *kind, struct source **out,
-		       struct err *e)
+/* size: of what the medium is made of. */
+static int open_medium(struct source *file, const struct lead *lead, struct disc_kind *kind, uint64_t *size,
+		       struct source **out, struct err *e)
 {
 	struct source *track;
 	int rc = iso_track(file, lead, &track, e);
 
 	if (rc)
 		return rc;
+	*size = track->size;
 	rc = disc_medium(track, kind, out, e);
 	src_put(track);
 	return rc;
@@ -264,8 +267,9 @@ static int open_medium(struct source *file, const struct lead *lead, struct disc
 static int medium(struct source *file, const struct lead *lead, struct source **out, struct err *e)
 {
 	struct disc_kind kind;
+	uint64_t size;
 
-	return open_medium(file, lead, &kind, out, e);
+	return open_medium(file, lead, &kind, &size, out, e);
 }
 
 static int medium_put(struct source *file, const struct lead *lead, const struct plan *now, bool grow,
@@ -277,7 +281,7 @@ static int medium_put(struct source *file, const struct lead *lead, const struct
 	*moved = NULL;
 	if (rc)
 		return rc;
-	rc = disc_put(track, now, grow, moved, e);
+	rc = disc_put(track, now, grow && track == file, moved, e);    /* other tracks have to stay */
 	src_put(track);
 	return rc;
 }
@@ -293,10 +297,12 @@ static uint64_t sectors_of(const struct iso *iso)
 	return most && most < n ? most : n;
 }
 
-static int begin_disc(struct source *file, const struct lead *lead, struct source *medium, struct iso *out, struct err *e)
+static int begin_disc(struct source *file, const struct lead *lead, struct source *medium, struct iso *out,
+		      struct err *e)
 {
 	struct source *src;
-	int rc = open_medium(file, lead, &out->kind, &src, e);
+	uint64_t size;
+	int rc = open_medium(file, lead, &out->kind, &size, &src, e);
 
 	if (rc)
 		return rc;
@@ -304,6 +310,9 @@ static int begin_disc(struct source *file, const struct lead *lead, struct sourc
 	out->src = medium ? medium : src;
 	out->cue = cue_of(lead);
 	out->sectors = sectors_of(out);
+	out->there = out->sectors * ISO_SECTOR;
+	if (out->kind.stride == ISO_SECTOR && size < out->there)
+		out->there = size;
 	rc = read_descriptors(out, e);
 	if (!rc) {
 		find_base(out);
@@ -402,7 +411,7 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 
 static const struct container_ops container = {
 	.open = open_iso, .list = list, .locate = locate, .verify = iso_verify, .info = iso_info, .more = iso_more,
-	.info_is_all = true, .medium = medium, .medium_put = medium_put, .separator = '/',
+	.info_is_all = true, .medium = medium, .medium_put = medium_put, .resize = iso_resize, .separator = '/',
 };
 
 const struct format fmt_iso9660 = {

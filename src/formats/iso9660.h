@@ -54,6 +54,7 @@ enum iso_section { ISO_SYSTEM_AREA, ISO_DESCRIPTORS, ISO_SECTIONS };
 struct iso_descriptor {                        /* of a tree */
 	uint8_t type;
 	bool joliet;
+	uint16_t block_size;                   /* that its sectors are counted in */
 	uint32_t sector;                       /* that it stands in */
 	uint32_t lba, size;                    /* of its root, as they are stored */
 	uint32_t table_size, table[4];         /* path tables as they are stored: L, its copy, M, its copy; 0: none */
@@ -67,6 +68,7 @@ struct iso {
 	const struct cue *cue;                 /* that led to it; NULL: none */
 	uint32_t base;                         /* what records call the medium's first sector */
 	uint64_t sectors;                      /* of the track */
+	uint64_t there;                        /* bytes of them that the image has: it may end within the last one */
 	uint32_t end;                          /* sector behind the last descriptor */
 	uint32_t ntrees, primary;              /* primary: the one that is shown */
 	struct iso_descriptor tree[ISO_DESCRIPTORS_MOST];

@@ -49,6 +49,7 @@ static int lose(struct making *m, const struct iso_item *v, uint32_t k, struct e
 	if (!iso->why[k])
 		return err_nomem(e);
 	iso->entry[k].lost = true;
+	iso->entry[k].fixed = false;
 	iso_note(m->o, iso, v->at + 2, "directory record", "%s: %s", iso_name_text(&m->t, v).s, iso->why[k]);
 	return 0;
 }

@@ -35,7 +35,8 @@ static void put_utf8(struct buf *out, uint32_t c)
 /* In a quoted YAML text. */
 static void put_char(struct buf *out, uint32_t c)
 {
-	if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || c >= 0xfffe) {
+	if (c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+	    (c | 1) == 0xffff) {
 		buf_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
 		return;
 	}
@@ -236,7 +237,7 @@ int iso_more(struct object *o, const struct entries *entries, struct doc *d, str
 
 	(void)entries;
 	for (uint32_t i = 0; i < iso->ntrees && !rc; i++)
-		if (iso->tree[i].joliet)
+		if (iso->tree[i].joliet && iso->tree[i].block_size == ISO_SECTOR)
 			rc = say_joliet(iso, &iso->tree[i], d, e);
 	return rc ? rc : say_rock_ridge(iso, d, e);
 }

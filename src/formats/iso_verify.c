@@ -34,6 +34,9 @@ static int check_descriptor(struct iso *iso, const struct iso_descriptor *d, str
 	struct halves h = { iso, raw, (uint64_t)d->sector * ISO_SECTOR, e };
 	int rc = src_read(iso->src, raw, sizeof raw, h.at, "volume descriptor", e);
 
+	if (!rc && d->block_size != ISO_SECTOR)
+		rc = err_at(e, EBADMSG, iso->src, h.at + 128, "volume descriptor", "blocks of %u bytes, expected %u",
+			    d->block_size, ISO_SECTOR);
 	return rc ? rc : rec_each(&iso_volume_record, check_halves, &h);
 }
 
