@@ -583,6 +583,39 @@ static void test_never_read(void **state)
 	close_opened(&a);
 }
 
+/* A file where descriptors, a path table or a directory of either tree are, or that ends there. */
+static void test_own_sectors(void **state)
+{
+	static const struct { uint32_t lba, size; bool own; } cases[] = {
+		{ 0, 5, true }, { 15, 1, true }, { 18, 2048, true }, { 19, 5, true }, { 22, 5, true }, { 23, 5, true },
+		{ 24, 5, true }, { 25, 5, true }, { 26, 5, true }, { 27, 4096, false }, { 30, 5, false },
+		{ 30, 0, false }, { 2, 0, false },
+	};
+	struct build_iso how = { .joliet = true };
+	struct disc d;
+
+	(void)state;
+	make(&d);
+	build_iso(&d.b, &how, d.v, NODES);
+	assert_int_equal(how.root[1], 25);
+	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+		struct opened a;
+		uint32_t i;
+
+		build_iso_both32(&d.b, d.v[HELLO].record[0] + 2, cases[k].lba);
+		build_iso_both32(&d.b, d.v[HELLO].record[0] + 10, cases[k].size);
+		a = open_bytes(&fmt_iso9660, d.b.p, d.b.len);
+		i = find(a.o, "HELLO.TXT");
+		if (listed(a.o).v[i].fixed != cases[k].own)
+			fail_msg("%u bytes in sector %u", cases[k].size, cases[k].lba);
+		if (cases[k].own)
+			assert_string_equal(listed(a.o).why[i], "its sectors are the disc's own");
+		assert_false(listed(a.o).v[i].lost);
+		close_opened(&a);
+	}
+	buf_free(&d.b);
+}
+
 /* Associated files are not shown, whatever they are; of several extents none is. */
 static void test_associated(void **state)
 {
@@ -798,8 +831,8 @@ static void test_verify(void **state)
 		{ 0, 16 * SECTOR + 84, "\1", 1, "blocks at 0x8050: 30, but 16777246 big-endian" },
 		{ 0, 20 * SECTOR + 2, "\x15", 1,
 		  "directory record at 0xa002: sector 21, expected 20, where the directory begins" },
-		{ 0, 21 * SECTOR + 36, "\x15", 1,
-		  "directory record at 0xa824: sector 21, expected 20, where the parent begins" },
+		{ 0, 21 * SECTOR + 34 + 33, "\0", 1,
+		  "directory record at 0xa822: record 1 of the directory is not named 01" },
 		{ 0, 21 * SECTOR + 33, "\2", 1,
 		  "directory record at 0xa800: record 0 of the directory is not named 00" },
 	};
@@ -815,6 +848,39 @@ static void test_verify(void **state)
 		verify_says(a.o, cases[k].why);
 		close_opened(&a);
 	}
+}
+
+/* ---- the demo ---- */
+
+/* The same each time, a PSP disc, and written as the format says. */
+static void test_demo(void **state)
+{
+	static const char *const names[] = {
+		"PSP_GAME", "UMD_DATA.BIN", "PSP_GAME/USRDIR", "PSP_GAME/USRDIR/DATA.BIN",
+	};
+	struct buf b = { 0 }, again = { 0 };
+	struct opened a;
+	char *text;
+
+	(void)state;
+	assert_int_equal(fmt_iso9660.demo(&b, NULL), 0);
+	assert_int_equal(fmt_iso9660.demo(&again, NULL), 0);
+	assert_int_equal(b.len, again.len);
+	assert_memory_equal(b.p, again.p, b.len);
+	assert_memory_equal(b.p + 16 * SECTOR + 8, "PSP GAME  ", 10);
+	assert_int_equal(le_u32(b.p + 16 * SECTOR + 80), b.len / SECTOR);
+	assert_int_equal(le_u32(b.p + 16 * SECTOR + 158), 20);
+	a = open_buf(&fmt_iso9660, &b);
+	assert_int_equal(listed(a.o).n, ARRAY_LEN(names));
+	for (uint32_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_string_equal(listed(a.o).name[i], names[i]);
+	holds(a.o, "UMD_DATA.BIN", "ULJM-00000|0000000000000001|0001|G", 34);
+	text = says(a.o, fmt_iso9660.container->info);
+	assert_non_null(strstr(text, "game: psp\nsystem_id: \"PSP GAME\"\nvolume_id: \"MODELFS DEMO\"\n"));
+	free(text);
+	is_sound(a.o);
+	close_opened(&a);
+	buf_free(&again);
 }
 
 /* ---- anything ---- */
@@ -872,10 +938,12 @@ int main(void)
 		cmocka_unit_test(test_rock_ridge), cmocka_unit_test(test_times), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many_descriptors), cmocka_unit_test(test_within), cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_records), cmocka_unit_test(test_record_at_the_end),
-		cmocka_unit_test(test_never_read), cmocka_unit_test(test_associated),
+		cmocka_unit_test(test_never_read), cmocka_unit_test(test_own_sectors),
+		cmocka_unit_test(test_associated),
 		cmocka_unit_test(test_pieces_missing), cmocka_unit_test(test_loop), cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_folder_outside), cmocka_unit_test(test_folders_that_multiply),
 		cmocka_unit_test(test_many_files), cmocka_unit_test(test_base), cmocka_unit_test(test_verify),
+		cmocka_unit_test(test_demo),
 		cmocka_unit_test(test_changes),
 	};
 

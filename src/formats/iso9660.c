@@ -418,4 +418,5 @@ const struct format fmt_iso9660 = {
 	.name = "iso9660", .title = "Disc image (ISO 9660)", .ext = "iso",
 	.doc = "The file system of game discs, in an image of plain sectors, of raw ones, or of packed blocks.",
 	.probe = probe, .tells = true, .variants = variants, .nvariants = ARRAY_LEN(variants), .container = &container,
+	.demo = iso_demo,
 };

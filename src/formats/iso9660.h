@@ -158,6 +158,8 @@ uint32_t iso_pieces(const struct iso_tree *t, uint32_t i);
 
 /* Reads the primary tree and makes entries of it. */
 int iso_entries(struct object *o, struct iso *iso, struct err *e);
+/* Marks those that lie in sectors of the disc itself (iso_own.c). */
+int iso_mark_own(struct iso *iso, const struct iso_tree *primary, struct err *e);
 size_t iso_trimmed(const char *p, size_t n);   /* bytes of an identifier without the blanks behind it */
 
 /* ---- names (iso_names.c) ---- */
@@ -174,6 +176,9 @@ int iso_names(struct iso *iso, const struct iso_tree *t, const uint32_t *item, s
 int iso_info(struct object *o, const struct entries *entries, struct doc *d, struct err *e);
 int iso_more(struct object *o, const struct entries *entries, struct doc *d, struct err *e);
 int iso_verify(struct object *o, const struct entries *entries, struct err *e);
+
+/* format.demo (iso_demo.c) */
+int iso_demo(struct buf *out, struct err *e);
 
 /* container_ops.resize (iso_edit.c) */
 int iso_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, struct err *e);

@@ -178,6 +178,7 @@ int iso_entries(struct object *o, struct iso *iso, struct err *e)
 		iso->n = choose(&m.t, m.item);
 		rc = make_entries(&m, e);
 	}
+	rc = rc ? rc : iso_mark_own(iso, &m.t, e);
 	if (!rc)
 		iso->game = game_of(iso);
 	free(m.item);

@@ -289,7 +289,7 @@ int iso_tree_read(struct iso *iso, const struct iso_descriptor *d, struct object
 	int rc = 0;
 
 	memset(out, 0, sizeof *out);
-	if (!grow((void **)&out->dir, 0, &out->cap_dirs, sizeof *out->dir))
+	if (!grow((void **)&out->dir, 0, &out->cap_dirs, sizeof *out->dir) || !buf_room(&out->text, 1))
 		return err_nomem(e);
 	out->dir[out->ndirs++] = (struct iso_dir){ .lba = d->lba, .size = d->size };
 	for (; r.dir < out->ndirs && !rc && !out->cut; r.dir++)
