@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -156,8 +157,24 @@ static int save_new(const struct command *self, const char *path, const struct b
 	return rc ? cmd_fail_errno(self, path, -rc) : 0;
 }
 
+/* The one whose files are called so, else the first. */
+static const struct format *demo_of(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	const struct format *first = NULL;
+
+	for (const struct format *const *f = formats; *f; f++) {
+		if ((*f)->demo && dot && !strcasecmp(dot + 1, (*f)->ext))
+			return *f;
+		if ((*f)->demo && !first)
+			first = *f;
+	}
+	return first;
+}
+
 static int run_demo(const struct command *self, int argc, char **argv)
 {
+	const struct format *f;
 	struct buf out = { 0 };
 	struct err why = { 0 };
 	unsigned given;
@@ -165,13 +182,8 @@ static int run_demo(const struct command *self, int argc, char **argv)
 
 	if (rc < 0)
 		return -1 - rc;
-	rc = err_set(&why, ENOSYS, "no format has a demo");
-	for (const struct format *const *f = formats; *f; f++) {
-		if ((*f)->demo) {
-			rc = (*f)->demo(&out, &why);
-			break;
-		}
-	}
+	f = demo_of(argv[0]);
+	rc = f ? f->demo(&out, &why) : err_set(&why, ENOSYS, "no format has a demo");
 	if (!rc && out.bad)
 		rc = err_nomem(&why);
 	rc = rc ? cmd_fail(self, argv[0], &why) : save_new(self, argv[0], &out);
@@ -181,5 +193,6 @@ static int run_demo(const struct command *self, int argc, char **argv)
 
 const struct command cmd_demo = {
 	"demo", "FILE",
-	"Writes a small, valid, encrypted DATA.BIN of our own models to FILE, which must not exist yet.", run_demo
+	"Writes a small, valid, encrypted DATA.BIN of our own models to FILE, which must not exist yet. If FILE ends in\n"
+	".iso, a disc that has it.", run_demo
 };
