@@ -31,7 +31,9 @@ static int make_root(struct tree *t, struct err *e)
 static int open_set(struct tree *t, void (*hold)(void *tree), struct err *e)
 {
 	struct folder *f = t->folder;
-	struct fileset_options opt = { .write = t->writable, .noundo = t->noundo, .hold = hold, .hold_ctx = t };
+	struct fileset_options opt = {
+		.write = t->writable, .noundo = t->noundo, .io = t->io, .io_ctx = t->io_ctx, .hold = hold, .hold_ctx = t
+	};
 	int rc = fileset_open(f->hosts.fd, t->path, &opt, &f->set, e);
 
 	if (!rc)

@@ -109,7 +109,9 @@ struct tree_file *tree_file_new(struct tree *t)
 
 static int open_archive(struct tree *t, const char *path, bool member, struct tree_file *file, struct err *e)
 {
-	struct archive_options opt = { .write = t->writable, .noundo = t->noundo, .hold = hold, .hold_ctx = t };
+	struct archive_options opt = {
+		.write = t->writable, .noundo = t->noundo, .io = t->io, .io_ctx = t->io_ctx, .hold = hold, .hold_ctx = t
+	};
 
 	opt.with = member ? tree_file(t, 0)->archive : NULL;
 	return archive_open(path, &opt, &file->archive, e);
@@ -397,6 +399,8 @@ int tree_open(const char *path, const struct tree_options *opt, struct tree **ou
 	t->thorough = opt->thorough;
 	t->search = opt->carve ? SEARCH_ALL : SEARCH_NAMED;
 	t->timing = opt->timing;
+	t->io = opt->io;
+	t->io_ctx = opt->io_ctx;
 	t->path = realpath(path, NULL);
 	t->cache = t->path ? cache_new(opt->cache, opt->slow) : NULL;
 	if (!t->cache) {

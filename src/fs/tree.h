@@ -20,6 +20,7 @@
 
 #define NODE_NAME_MAX 256
 
+struct io_ops;
 struct tree;
 struct unit;
 struct names;
@@ -44,6 +45,8 @@ struct tree_options {
 	bool thorough;                         /* why a source is none is to be found out, if that takes a while */
 	bool carve;                            /* what no format knows is searched, whatever its name */
 	struct geo_timing timing;              /* of animations in GLB files */
+	const struct io_ops *io;               /* calls that change something on disc; NULL: io_system */
+	void *io_ctx;
 };
 
 struct tree_counts {

@@ -268,6 +268,8 @@ struct tree {
 	bool thorough;
 	uint8_t search;                        /* enum searching: of files, and of entries that have names */
 	struct geo_timing timing;
+	const struct io_ops *io;               /* tree_options.io */
+	void *io_ctx;
 	_Atomic bool shared;                   /* another process changes the archive */
 	bool held;                             /* `state` is, by the commit under way; under `commit` */
 	struct draft *drafts;                  /* under lock */
