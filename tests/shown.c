@@ -153,7 +153,7 @@ const char *shown_list(struct tree *t, const char *path)
 	return (const char *)b.p;
 }
 
-static void read_node(struct tree *t, const char *path, struct buf *out)
+void shown_text(struct tree *t, const char *path, struct buf *out)
 {
 	struct handle *h;
 	struct node n;
@@ -174,7 +174,7 @@ bool shown_is(struct tree *t, const char *path, const void *p, size_t n)
 	struct buf b = { 0 };
 	bool is;
 
-	read_node(t, path, &b);
+	shown_text(t, path, &b);
 	is = b.len == n && !memcmp(b.p, p, n);
 	buf_free(&b);
 	return is;
@@ -185,7 +185,7 @@ bool shown_says(struct tree *t, const char *path, const char *part)
 	struct buf b = { 0 };
 	bool is;
 
-	read_node(t, path, &b);
+	shown_text(t, path, &b);
 	buf_char(&b, 0);
 	is = strstr((char *)b.p, part);
 	buf_free(&b);

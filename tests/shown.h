@@ -22,7 +22,9 @@ int shown_enter(struct tree *t, const char *path, struct node *out);
 
 /* The names in a directory, in its order, with blanks between them; directories with a / behind. */
 const char *shown_list(struct tree *t, const char *path);
-/* Whether a file's contents are those; of a text, likewise. */
+/* Appends a file's contents. */
+void shown_text(struct tree *t, const char *path, struct buf *out);
+/* Whether they are those; of a text, likewise. */
 bool shown_is(struct tree *t, const char *path, const void *p, size_t n);
 bool shown_says(struct tree *t, const char *path, const char *part);
 /* Saves it; why (may be NULL): the error. */
