@@ -13,6 +13,9 @@ carve-*.pak    1 GiB each of noise, of zeros and of magics of model libraries, t
 EDIT.BIN       a copy of BIG.BIN, made anew each time
 EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
+disc.iso       CODED.BIN as DATA.BIN on a disc
+half.iso       256 MiB that pack to about half, on a disc; half-2k.cso, half-16k.cso: the same in blocks of 2 and 16 KiB
+raw.bin        a disc of 32 MiB in raw sectors; flat.iso: the same in plain ones; copies are written to
 folder/        one file of 1 GiB, and 10,000 files in 100 folders
 """
 import array
@@ -38,6 +41,8 @@ PASSTHROUGH = '/usr/share/doc/libfuse3-dev/examples/passthrough_ll.c'
 PACKED_FILES, PACKED_SIZE = 5000, 20000
 CARVED = 1 << 30
 PLAIN_FILE, MANY_FOLDERS, MANY_FILES = 1 << 30, 100, 100
+HALF, WRITTEN_DISC = 256 << 20, 32 << 20
+MOUNT_TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'mount')
 HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
 
 
@@ -237,6 +242,73 @@ class Inputs:
         for q in mkpak.some(rng, ('one', 'many', 'mixmgp', 'mixed', 'subs', 'tight')):
             yield {k: q.files[m['file']] for k, m in q.truth['members'].items() if k != 'scp'}
 
+    # ---- discs
+
+    @staticmethod
+    def discmake():
+        if MOUNT_TESTS not in sys.path:
+            sys.path.append(MOUNT_TESTS)
+        import discmake
+        return discmake
+
+    def disc(self):
+        return self.make('disc.iso', lambda to: self.write_iso(to, 'DATA.BIN', pieces(self.coded())))
+
+    def write_iso(self, to, name, data):
+        """A disc of one file; data: its pieces, one after the other."""
+        make = self.discmake()
+        disc = make.Disc([make.File(name)], volume='BENCH')
+        head, size = bytearray(disc.image), 0
+        with open(to, 'wb') as f:
+            f.write(head)
+            for piece in data:
+                size += f.write(piece)
+            f.write(bytes(-size % BLOCK))
+            for place in disc.files[name].places:
+                head[place + 10:place + 18] = make.both32(size)
+            place = 16 * BLOCK + 80
+            head[place:place + 8] = make.both32((f.tell()) // BLOCK)
+            f.seek(0)
+            f.write(head)
+
+    def half(self):
+        def noise():
+            rng = random.Random(1)
+            mask = int.from_bytes(b'\x0f\xff\x33\x0f' * (1 << 18), 'little')
+            for _ in range(HALF >> 20):
+                yield (int.from_bytes(rng.randbytes(1 << 20), 'little') & mask).to_bytes(1 << 20, 'little')
+        return self.make('half.iso', lambda to: self.write_iso(to, 'HALF.DAT', noise()))
+
+    def half_packed(self, block):
+        def write(to):
+            image = b''.join(pieces(self.half()))
+            with open(to, 'wb') as f:
+                f.write(self.discmake().cso(image, block, shift=0, level=6))
+        return self.make(f'half-{block >> 10}k.cso', write)
+
+    def written(self, raw):
+        """A copy of a disc with one large file that is written, without what an earlier one has left beside it."""
+        def flat(to):
+            rng = random.Random(1)
+            self.write_iso(to, 'FILE.DAT', (rng.randbytes(1 << 20) for _ in range(WRITTEN_DISC >> 20)))
+
+        def sectors(to):
+            with open(to, 'wb') as f:
+                f.write(self.discmake().raw(b''.join(pieces(self.make('flat.iso', flat))), 1))
+        first = self.make('raw.bin', sectors) if raw else self.make('flat.iso', flat)
+        name = 'EDIT.' + ('raw' if raw else 'iso')
+        for old in os.listdir(self.work):
+            if name in old:
+                os.unlink(self.path(old))
+        return shutil.copyfile(first, self.path(name))
+
+    def other_data(self):
+        """What is written over it."""
+        def write(to):
+            with open(to, 'wb') as f:
+                f.write(random.Random(2).randbytes(WRITTEN_DISC))
+        return self.make('other.dat', write)
+
     def wide_model(self):
         return self.make('wide.pac', self.write_wide)
 
@@ -304,6 +376,13 @@ def write_mod3(to, meshes, nx, ny):
                      len(vertices), 0, 0, 0, 0x140, names, names, names + 128, len(head), indices, end)
     with open(to, 'wb') as f:
         f.write(head + vertices + faces.tobytes() * meshes)
+
+
+def pieces(path):
+    """The bytes of a file, MiB by MiB."""
+    with open(path, 'rb') as f:
+        while piece := f.read(1 << 20):
+            yield piece
 
 
 def zip_entry(name):

@@ -511,6 +511,79 @@ class Bench:
                     again.append(timed('ls', os.path.join(m.point, 'carve.pak')))
             self.report.compare(f'ls of it in a mounted folder, {mode}', took, again, '%.1f ms', 'again', scale=1000)
 
+    # ---- discs
+
+    def disc(self):
+        self.disc_entries()
+        self.disc_packed()
+        self.disc_written()
+
+    def disc_entries(self):
+        """Entries of DATA.BIN on a disc, against DATA.BIN by itself."""
+        bare, disc = self.inputs.coded(), self.inputs.disc()
+        warm(bare)
+        warm(disc)
+        work = {'64 MiB entry of DATA.BIN on a disc': (self.read_long, '%.0f MB/s'),
+                'all its entries once': (self.read_all, '%.0f MB/s'),
+                'random 4 KiB reads of one': (self.read_random, '%.0f/s')}
+        for mode in self.in_modes():
+            for what, (measure, form) in work.items():
+                got = {bare: [], disc: []}
+                for i in range(self.rounds):
+                    for source in turned(got, i):
+                        with self.mount(source) as m:
+                            point = m.point if source is bare else os.path.join(m.point, 'DATA.BIN')
+                            os.stat(os.path.join(point, self.inputs.long_name()))
+                            got[source].append(measure(point))
+                self.report.compare(f'{what}, {mode}', got[disc], got[bare], form, 'DATA.BIN by itself', least=0.9)
+
+    def disc_packed(self):
+        """Random reads of packed discs, by bytes that have to be unpacked for them, against plain ones."""
+        iso, others = self.inputs.half(), {}
+        if shutil.which('fuseiso'):
+            others['fuseiso'] = lambda: Mount(self.other, 'fuseiso', '-n', iso, self.other, '-f')
+        if shutil.which('archivemount'):
+            others['archivemount'] = lambda: Mount(self.other, 'archivemount', '-f', '-o', 'readonly', iso, self.other)
+        warm(iso)
+        for block in (2048, 16384):
+            packed = self.inputs.half_packed(block)
+            warm(packed)
+            unpacked = max(4096, block)
+            mounts = {'modelfs': lambda: self.mount(packed), **others}
+            for mode in self.in_modes():
+                got = {who: [] for who in mounts}
+                for i in range(self.rounds):
+                    for who in turned(got, i):
+                        reads = RANDOM_READS if who != 'archivemount' else 20
+                        with mounts[who]() as m:
+                            name, = os.listdir(m.point)        # in small letters, by some
+                            text = self.fsbench('rand', os.path.join(m.point, name), str(reads), 'cold')
+                        got[who].append(number(text, 'ops/s') * (unpacked if who == 'modelfs' else 4096) / 1e6)
+                mine = got.pop('modelfs')
+                what = f'random 4 KiB reads of a CSO in blocks of {block >> 10} KiB, bytes unpacked, {mode}'
+                for who, theirs in got.items():
+                    self.report.compare(what, mine, theirs, '%.1f MB/s', who + ', of the plain image', least=1)
+                if not got:
+                    self.report.add(what, '%.1f MB/s' % statistics.median(mine), 'needs fuseiso or archivemount')
+
+    def disc_written(self):
+        """A large file written anew, in raw sectors, whose codes are made, and in plain ones."""
+        data = self.inputs.other_data()
+        took = {True: [], False: []}
+        for i in range(min(self.rounds, 5)):
+            for raw in turned(took, i):
+                path = self.inputs.written(raw)
+                warm(path)
+                os.sync()
+                took[raw].append(timed(self.modelfs, 'put', '-n', path, 'FILE.DAT', data))
+        self.report.compare('put of a file of 32 MiB on a disc in raw sectors', took[True], took[False], '%.2f s',
+                            'in plain ones')
+        codes = os.path.join(self.build, 'tests/bench/bench_codes')
+        if os.path.exists(codes):
+            for line in output(codes).splitlines():
+                what, _, value = line.partition(': ')
+                self.report.add(what, value)
+
     # ---- geometry
 
     def geometry(self):
@@ -706,7 +779,7 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'carve', 'geometry',
+SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'carve', 'disc', 'geometry',
             'preview', 'save', 'grow']
 
 

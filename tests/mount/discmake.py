@@ -330,14 +330,14 @@ def lz4(data):
     return bytes(out + number(len(run)) + run)
 
 
-def cso(image, block=SECTOR, shift=0, version=1, room=0, plain=(), magic=b'CISO'):
+def cso(image, block=SECTOR, shift=0, version=1, room=0, plain=(), magic=b'CISO', level=9):
     """room: bytes behind each packed block that nothing uses."""
     n = whole(len(image), block)
     at, index, body = 24 + 4 * (n + 1), [], bytearray()
     body += bytes(-at % (1 << shift))
     for i in range(n):
         data = image[i * block:(i + 1) * block].ljust(block, b'\0')
-        small, flag = (lz4(data) if magic == b'ZISO' else deflate(data)), 0
+        small, flag = (lz4(data) if magic == b'ZISO' else deflate(data, level)), 0
         if version == 2 and i % 2:
             small, flag = lz4(data), 1 << 31
         if i in plain or len(small) >= block:
