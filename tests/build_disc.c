@@ -157,8 +157,8 @@ static uint32_t edc(const uint8_t *p, size_t n)
 
 /* Two symbols behind n of a code word, which begin at word `at` and lie `step` words apart, in a ring of `ring` words.
  * w: the sector from its header on; plane: which bytes of its words. */
-static void put_parity(uint8_t *w, unsigned plane, unsigned at, unsigned step, unsigned n, unsigned ring, unsigned first,
-		       unsigned second)
+static void put_parity(uint8_t *w, unsigned plane, unsigned at, unsigned step, unsigned n, unsigned ring,
+		       unsigned first, unsigned second)
 {
 	uint8_t s0 = 0, s1 = 0, p;
 

@@ -1,5 +1,6 @@
-/* Power loss at every step of an edit of a disc image, from the text that is saved to the bytes of the image: it is what
- * it was before or what it is afterwards, the latter once saving returned 0, whoever looks; and all can be taken back. */
+/* Power loss at every step of an edit of a disc image, from the text that is saved to the bytes of the image: it is
+ * what it was before or what it is afterwards, the latter once saving returned 0, whoever looks; and all can be taken
+ * back. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -341,7 +342,8 @@ CRASH_TEST(cso_undo, 8, .image = IMAGE_CSO, .path = MESH, .faces = 100, .grow = 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_disc), cmocka_unit_test(plain_file), cmocka_unit_test(raw_file), cmocka_unit_test(raw_file_same_size),
+		cmocka_unit_test(no_disc), cmocka_unit_test(plain_file), cmocka_unit_test(raw_file),
+		cmocka_unit_test(raw_file_same_size),
 		cmocka_unit_test(raw_chain), cmocka_unit_test(raw_undo), cmocka_unit_test(cso_file),
 		cmocka_unit_test(cso_file_anew), cmocka_unit_test(cso_chain), cmocka_unit_test(cso_undo),
 	};

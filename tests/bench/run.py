@@ -779,8 +779,8 @@ def peak_memory(argv):
     return most / 1024
 
 
-SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'carve', 'disc', 'geometry',
-            'preview', 'save', 'grow']
+SECTIONS = ['start', 'find', 'plain', 'folder', 'coded', 'memory', 'model', 'text', 'packed', 'carve', 'disc',
+            'geometry', 'preview', 'save', 'grow']
 
 
 def turned(items, i):

@@ -1,5 +1,5 @@
-/* Disc images that are damaged where the input says: whatever they hold, all of it can be asked for, and after a file was
- * saved the tree that is open shows what one shows that is opened then.
+/* Disc images that are damaged where the input says: whatever they hold, all of it can be asked for, and after a file
+ * was saved the tree that is open shows what one shows that is opened then.
  *
  *     0  1  kind: plain sectors, raw ones, CSO, or the rest of the input as it is
  *     1  1  1: a file is saved; 2: -o grow

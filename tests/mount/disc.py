@@ -1,5 +1,5 @@
-"""Disc images as they are shown: of every kind, made here, mounted, in a folder, extracted, by cue sheets; what is odd or
-damaged in them; those of the public corpus by the corpus' own checker. Edits are in discedit.py and discchain.py."""
+"""Disc images as they are shown: of every kind, made here, mounted, in a folder, extracted, by cue sheets; what is odd
+or damaged in them; those of the public corpus by the corpus' own checker. Edits are in discedit.py and discchain.py."""
 import errno
 import os
 import re
@@ -8,7 +8,6 @@ import sys
 import time
 
 import discmake
-import discread
 import discs
 import lib
 import saving
@@ -50,7 +49,8 @@ def tree_problems(top, disc, lost=()):
             bad += lib.unless(os.path.isdir(os.path.join(top, path)), f'{path}: no folder')
     for folder, names in want.items():
         have = set(os.listdir(os.path.join(top, folder))) - {'errors.txt'}
-        bad += [f'{folder}: {n}: missing' for n in names - have] + [f'{folder}: {n}: not expected' for n in have - names]
+        bad += [f'{folder}: {n}: missing' for n in names - have]
+        bad += [f'{folder}: {n}: not expected' for n in have - names]
     for path, file in disc.files.items():
         data = (file.same or file).data
         if path in lost:
@@ -120,8 +120,8 @@ def oddities(t):
         names = [n for n, _, _, _ in lib.entries(os.path.join(m.point, 'MANY'))]
         t.same(names, ['FILE%03d.TXT' % i for i in range(60)] + ['TWICE.BIN'], 'in stored order')
         stat = lambda p: os.stat(os.path.join(m.point, p)).st_mtime
-        t.same({stat(p) for p in ('TEXT.TXT', 'MODELS', 'MODELS/SUB', 'MODELS/CUBE.JOM', 'MODELS/WALL.BIN', 'LINK.DAT')},
-               {WHEN}, 'times, with their zone')
+        t.same({stat(p) for p in ('TEXT.TXT', 'MODELS', 'MODELS/SUB', 'MODELS/CUBE.JOM', 'MODELS/WALL.BIN',
+                                  'LINK.DAT')}, {WHEN}, 'times, with their zone')
         t.same([stat(p) for p in ('NODATE.TXT', 'OLD.TXT')], [os.stat(path).st_mtime] * 2,
                'of what has none, or one before 1980: the image\'s')
         t.same([error(os.stat, os.path.join(m.point, n)) for n in ('text.txt', 'TEXT.TXT;1', 'README.', 'A text.txt')],
@@ -172,7 +172,8 @@ def depth(t):
 
 def raw(t):
     disc = Disc([File('AUDIO.DAT', b'a' * 3000, attributes=0x4d55), File('FORM2.DAT', b'b' * 3000),
-                 File('GOOD.DAT', b'c' * 3000), File('NOSYNC.DAT', b'd' * 3000), File('WRONG.DAT', b'e' * 3000)], xa=True)
+                 File('GOOD.DAT', b'c' * 3000), File('NOSYNC.DAT', b'd' * 3000), File('WRONG.DAT', b'e' * 3000)],
+                xa=True)
     sectors = discs.sectors(discmake.raw(disc.image, 2))
     at = lambda name: disc.files[name].extents[0][0]
     sectors[at('FORM2.DAT') + 1] = discmake.form2(sectors[at('FORM2.DAT') + 1])
@@ -212,7 +213,8 @@ def sheets(t):
     data = discmake.raw(disc.image, 1)
     audio = bytes(range(256)) * 147
     files = {'disc.bin': data + audio, 'disc.cue': cue(('MODE1/2352', 0), ('AUDIO', n)), 'image.iso': disc.image,
-             'liar.cue': cue(('MODE1/2352', 0), file='image.iso'), 'bare.cue': cue(('mode1/2048', 0), file='image.iso').replace(b'"', b''),
+             'liar.cue': cue(('MODE1/2352', 0), file='image.iso'),
+             'bare.cue': cue(('mode1/2048', 0), file='image.iso').replace(b'"', b''),
              'rem.cue': b'REM made by hand\nCATALOG 0000000000000\n' + cue(('MODE1/2048', 0), file='image.iso'),
              'gone.cue': cue(('MODE1/2352', 0), file='gone.bin'), 'past.cue': cue(('MODE1/2352', 449999)),
              'audio.cue': cue(('AUDIO', 0)), 'tracks.cue': b'FILE "disc.bin" BINARY\n', 'empty.cue': b'',
@@ -244,7 +246,8 @@ def sheets(t):
     t.same((now[len(data):], lib.read(folder, 'disc.cue')), (audio, files['disc.cue']), 'and to nothing else')
     last = disc.files['LAST.DAT']
     r = run('put', os.path.join(folder, 'disc.cue'), 'LAST.DAT', '-', data=bytes((last.spare + 1) * SECTOR))
-    t.ok(r.returncode == 1 and lib.read(folder, 'disc.bin') == now, 'the track ends where the next one begins', r.stderr)
+    t.ok(r.returncode == 1 and lib.read(folder, 'disc.bin') == now, 'the track ends where the next one begins',
+         r.stderr)
 
 
 def second(t):
@@ -258,7 +261,8 @@ def second(t):
             for place in records(image, at * SECTOR, size):
                 add(image, place + 2, shift)
     add(image, 16 * SECTOR + 158, shift)
-    data = b''.join(discmake.raw_sector(shift + i // SECTOR, bytes(image[i:i + SECTOR]), 1) for i in range(0, len(image), SECTOR))
+    data = b''.join(discmake.raw_sector(shift + i // SECTOR, bytes(image[i:i + SECTOR]), 1)
+                    for i in range(0, len(image), SECTOR))
     folder = t.dir('second')
     for name, b in (('disc.bin', bytes(2352) * shift + data), ('disc.cue', cue(('AUDIO', 0), ('MODE1/2352', shift)))):
         with open(os.path.join(folder, name), 'wb') as f:
@@ -324,7 +328,8 @@ def damaged(t):
         t.same([run('cat', path, n).stdout for n in ('A.TXT', 'D/C.TXT')], [b'a' * 3000, b'c\n'], f'{what}: the others')
         t.ok(run('cat', path, 'B.TXT').returncode == 1, f'{what}: it is lost')
     for what, b, lost in (('a record of 10 bytes', with_bytes(place, b'\x0a'), ('B.TXT', 'D/C.TXT')),
-                          ('one byte short', disc.image[:-1], ()), ('halves differ', with_bytes(place + 14, b'\xff' * 4), ())):
+                          ('one byte short', disc.image[:-1], ()),
+                          ('halves differ', with_bytes(place + 14, b'\xff' * 4), ())):
         path = t.file('x.iso', b)
         good = [n for n in disc.files if n not in lost]
         t.same([run('cat', path, n).stdout for n in good], [disc.files[n].data for n in good], f'{what}: what is read')
@@ -346,7 +351,8 @@ def corpus(t):
         raise lib.Skip('no corpus of discs')
     for seed in lib.CORPUS_SEEDS:
         where = t.dir(f'disc{seed}')
-        code, said = lib.other(sys.executable, os.path.join(CORPUS, 'mkdisc.py'), '--seed', str(seed), '--out', where, '--mhp')
+        code, said = lib.other(sys.executable, os.path.join(CORPUS, 'mkdisc.py'), '--seed', str(seed), '--out', where,
+                               '--mhp')
         if not t.ok(not code, f'corpus of seed {seed}', said[-300:]):
             continue
         images, expected = os.path.join(where, 'images'), os.path.join(where, 'expected.json')
@@ -366,7 +372,8 @@ def corpus(t):
         for name in sorted(n for n in os.listdir(images) if not n.endswith('.cue')):
             with Mount(t, os.path.join(images, name)) as m:
                 problems += [f'{name}: {x}' for x in checker(m.point, expected, name)]
-            problems += [f'{name}, extracted: {x}' for x in checker(t.extract(os.path.join(images, name)), expected, name)]
+            to = t.extract(os.path.join(images, name))
+            problems += [f'{name}, extracted: {x}' for x in checker(to, expected, name)]
         t.none(problems, f'seed {seed}: each by itself')
 
 

@@ -100,7 +100,8 @@ class Edited:
         words = [open(self.m.log_path, errors='replace').read()]
         if os.path.exists(self.at('errors.txt')):
             words.append(lib.read(self.at('errors.txt')).decode())
-        self.t.ok(any(re.search(said, x) for x in words), f'{self.kind.name}: {what}: and why', (said, words[-1][-300:]))
+        self.t.ok(any(re.search(said, x) for x in words), f'{self.kind.name}: {what}: and why',
+                  (said, words[-1][-300:]))
         self.t.ok(lib.read(self.path) == was, f'{self.kind.name}: {what}: nothing changed')
 
 
@@ -162,7 +163,7 @@ def every_edit(e):
     e.entry('what has had no bytes', 'ROOM.DAT', b'now it has\n')
     e.entry('a record in the second sector of a folder', 'MANY/ZLAST.TXT', letters(30) * 100)
     e.entry('a file in a folder below', 'MODELS/SUB/NOTE.TXT', b'another note, which is longer\n')
-    e.entry('the last, into the end of the disc', 'LAST.DAT', e.now['LAST.DAT'][:2900] + bytes(spare['LAST.DAT'] - 2900))
+    e.entry('the last, into the end of the disc', 'LAST.DAT', e.now['LAST.DAT'][:2900].ljust(spare['LAST.DAT'], b'\0'))
     model(e)
 
 
@@ -220,10 +221,10 @@ def after_edits(e):
         e.refused('a block that does not fit', 'TEXT.TXT', rng.randbytes(free * SECTOR), errno.ENOSPC, r'\d+ bytes')
     was, here = lib.read(e.path), e.at('MODELS')
     t, name = e.t, e.kind.name
-    t.same([error(*x) for x in ((os.mkdir, here + '/NEW'), (os.rmdir, e.at('MODELS/SUB')), (write, here + '/NEW.JOM', b'', os.O_CREAT | os.O_WRONLY),
-                                (os.rename, e.at('TEXT.TXT'), e.at('OTHER.BIN')), (os.rename, here, e.at('OTHER')),
-                                (os.symlink, 'x', here + '/link'), (os.link, e.at('TEXT.TXT'), e.at('link.txt')))],
-           [errno.EPERM] * 7, f'{name}: nothing is made, renamed or removed')
+    calls = ((os.mkdir, here + '/NEW'), (os.rmdir, e.at('MODELS/SUB')), (os.rename, here, e.at('OTHER')),
+             (write, here + '/NEW.JOM', b'', os.O_CREAT | os.O_WRONLY), (os.symlink, 'x', here + '/link'),
+             (os.rename, e.at('TEXT.TXT'), e.at('OTHER.BIN')), (os.link, e.at('TEXT.TXT'), e.at('link.txt')))
+    t.same([error(*x) for x in calls], [errno.EPERM] * 7, f'{name}: nothing is made, renamed or removed')
     t.ok(lib.read(e.path) == was, f'{name}: nothing changed')
 
 
@@ -249,7 +250,8 @@ def refused(t):
         with Mount(t, path) as m:
             e = Edited(t, kind, disc, m, path)
             e.refused('read-only', 'TEXT.TXT', b'x', errno.EROFS, rf'{kind.says} is read-only')
-            e.refused('a model in it', 'MODELS/CUBE.JOM/materials.yaml', b'[]', errno.EROFS, rf'{kind.says} is read-only')
+            e.refused('a model in it', 'MODELS/CUBE.JOM/materials.yaml', b'[]', errno.EROFS,
+                      rf'{kind.says} is read-only')
     stale(t)
 
 
@@ -319,13 +321,14 @@ def grown(t):
     first, data, now = lib.read(path), disc.image, {}
     new = rng.randbytes(disc.files['TEXT.TXT'].spare * SECTOR)
     r = run('put', path, 'TEXT.TXT', '-', data=new)
-    t.ok(r.returncode == 1 and 'No space left' in r.stderr and re.search(r'\d+ bytes', r.stderr) and lib.read(path) == first,
-         'refused with the bytes missing', r.stderr)
+    said = 'No space left' in r.stderr and re.search(r'\d+ bytes', r.stderr)
+    t.ok(r.returncode == 1 and said and lib.read(path) == first, 'refused with the bytes missing', r.stderr)
     with Mount(t, path, 'grow') as m:
         for name, b in (('TEXT.TXT', new), ('NEXT.DAT', rng.randbytes(1000)), ('TEXT.TXT', rng.randbytes(900))):
             saving.save(os.path.join(m.point, name), b)
             data, now[name] = disc.after(data, name, b), b
-            t.none(discs.moved(lib.read(path), data, first) + discs.consistent(lib.read(path), True), f'-o grow: {name}')
+            image = lib.read(path)
+            t.none(discs.moved(image, data, first) + discs.consistent(image, True), f'-o grow: {name}')
             t.same(lib.read(m.point, name), b, 'and shown')
     files = {p: now.get(p, (f.same or f).data) for p, f in disc.files.items()}
     t.none(tree_problems(t.extract(path), Now(disc, files)), 'all files')
@@ -347,11 +350,12 @@ def programs(t, kind, e, path):
     if shutil.which('isoinfo'):
         have['isoinfo'] = {}
         for p in want:
-            r = subprocess.run(['isoinfo', '-i', image, '-x', f'/{p};1'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            have['isoinfo'][p] = r.stdout
+            have['isoinfo'][p] = subprocess.run(['isoinfo', '-i', image, '-x', f'/{p};1'], stdout=subprocess.PIPE,
+                                                stderr=subprocess.DEVNULL).stdout
     if shutil.which('xorriso'):
         to = os.path.join(t.dir('xorriso'), 'x')
-        code, said = lib.other('xorriso', '-read_fs', 'ecma119', '-osirrox', 'on', '-indev', 'stdio:' + image, '-extract', '/', to)
+        code, said = lib.other('xorriso', '-read_fs', 'ecma119', '-osirrox', 'on', '-indev', 'stdio:' + image,
+                               '-extract', '/', to)
         have['xorriso'] = {p: lib.read(to, p) for p in lib.files(to)} if not code else said[-300:]
         subprocess.run(['chmod', '-R', 'u+w', os.path.dirname(to)], check=True)
     if shutil.which('maxcso') and kind.packed:
@@ -363,8 +367,8 @@ def programs(t, kind, e, path):
     for program, got in have.items():
         if program == '7z' and isinstance(got, dict):       # it reads the Joliet tree
             got = seven_names(e.disc, got)
-        bad = [got] if isinstance(got, str) else [f'{p}: {len(got.get(p, b""))} bytes, expected {len(want[p])}' for p in want
-                                                  if got.get(p) != want[p]]
+        bad = [got] if isinstance(got, str) else [f'{p}: {len(got.get(p, b""))} bytes, expected {len(want[p])}'
+                                                  for p in want if got.get(p) != want[p]]
         t.none(bad, f'{kind.name}: {program} reads it')
 
 

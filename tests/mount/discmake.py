@@ -1,7 +1,7 @@
 """Disc images, made here: a tree of files as 2048-byte sectors, raw sectors of mode 1 and 2, CSO, ZSO and DAX.
 
-A Disc knows where all that it wrote lies, so that a test can say beforehand which bytes an edit will change: Disc.after()
-is the user data that an edit has to leave. discread.py reads images and shares nothing with this file.
+A Disc knows where all that it wrote lies, so that a test can say beforehand which bytes an edit will change:
+Disc.after() is the user data that an edit has to leave. discread.py reads images and shares nothing with this file.
 """
 import random
 import struct
@@ -27,8 +27,8 @@ def both32(v):
 
 
 class File:
-    """A file. shown: its name in a mount; room: free sectors behind it; pieces: sectors of its extents but the last; same:
-    the file whose extent it has; before: sectors of an extended attribute record; at: an extent that is not its own."""
+    """A file. shown: its name in a mount; room: free sectors behind it; pieces: sectors of its extents but the last;
+    same: the file whose extent it has; before: sectors of an extended attribute record; at: an extent that is not its own."""
 
     def __init__(self, name, data=b'', shown=None, long=None, room=0, pieces=(), same=None, before=0, at=None, flags=0,
                  unit=(0, 0), time=TIME, attributes=0x0d55, version=None):
@@ -49,8 +49,9 @@ class Folder:
 
 
 class Disc:
-    """A disc with these files and folders. image: the user data. files: {path in a mount: File}; a file's extents are [(sector, bytes)], its places the
-    offsets in the image of all records of it, spare the sectors that it has or could have."""
+    """A disc with these files and folders. image: the user data. files: {path in a mount: File}; a file's extents are
+    [(sector, bytes)], its places the offsets in the image of all records of it, spare the sectors that it has or could
+    have."""
 
     def __init__(self, kids, joliet=False, version=';1', system='', volume='TEST', boot=b'', tail=0, xa=False):
         self.root, self.joliet, self.version, self.xa = Folder('', kids), joliet, version, xa
@@ -83,8 +84,8 @@ class Disc:
         attributes = struct.pack('>HHH2sB5x', 0, 0, getattr(node, 'attributes', 0x8d55), b'XA', 0) if self.xa else b''
         unit = getattr(node, 'unit', (0, 0))
         body = ident + bytes(1 - len(ident) % 2) + attributes
-        return (struct.pack('<BB', 33 + len(body), before) + both32(sector) + both32(size) + struct.pack('<6Bb', *node.time) +
-                bytes((flags, *unit)) + both16(1) + bytes([len(ident)]) + body)
+        return (struct.pack('<BB', 33 + len(body), before) + both32(sector) + both32(size) +
+                struct.pack('<6Bb', *node.time) + bytes((flags, *unit)) + both16(1) + bytes([len(ident)]) + body)
 
     def _records(self, folder, parent, tree):
         """(record, File or None) of a folder, in order."""
@@ -142,7 +143,8 @@ class Disc:
                 size = len(self._listing(folder, parent, tree))
                 folder.where[tree] = (next_free, size)
                 next_free += whole(size)
-        everything = [kid for folder, _, _ in self._folders(0) for kid in self._kids(folder, 0) if isinstance(kid, File)]
+        everything = [kid for folder, _, _ in self._folders(0) for kid in self._kids(folder, 0)
+                      if isinstance(kid, File)]
         rest, last = [], None
         for kid in everything:
             if kid.same:
@@ -185,8 +187,8 @@ class Disc:
     def _descriptor(self, tree, tables, sectors):
         text = lambda s, n: s.encode('utf-16-be').ljust(n, b'\0') if tree else s.encode().ljust(n)
         root = self._record(b'\0', *self.root.where[tree], FOLDER, self.root)[1:34]
-        out = bytes([1 + tree]) + b'CD001\1\0' + text(self.system, 32) + text(self.volume, 32) + bytes(8) + both32(sectors)
-        out += (JOLIET if tree else b'').ljust(32, b'\0') + both16(1) * 2 + both16(SECTOR)
+        out = bytes([1 + tree]) + b'CD001\1\0' + text(self.system, 32) + text(self.volume, 32) + bytes(8)
+        out += both32(sectors) + (JOLIET if tree else b'').ljust(32, b'\0') + both16(1) * 2 + both16(SECTOR)
         out += both32(len(self._table(tree, '<'))) + struct.pack('<II', tables[0], 0) + struct.pack('>II', tables[1], 0)
         out += bytes([34]) + root + text('', 128) * 4 + text('', 37) * 3
         out += b'2018070605040300\x08' * 2 + (b'0' * 16 + b'\0') * 2 + b'\1\0'
@@ -196,8 +198,8 @@ class Disc:
     # ---- what edits have to leave
 
     def after(self, image, path, new):
-        """The user data `image` once the file has the bytes `new`: those, zeros up to the end of what it had or has now,
-        and its size in each of its records."""
+        """The user data `image` once the file has the bytes `new`: those, zeros up to the end of what it had or has
+        now, and its size in each of its records."""
         kid = self.files[path]
         kid = kid.same or kid
         (sector, _), = kid.extents
@@ -368,7 +370,8 @@ def dax(image, plain=()):
 # ---------------------------------------------------------------- what lies on discs
 
 def jom(textures=(), points=4):
-    """A model of Jo Engine: one square, and a material with the last of the textures, which lie in files of their own."""
+    """A model of Jo Engine: one square, and a material with the last of the textures, which lie in files of their
+    own."""
     one = 1 << 16
     chunk = lambda tag, data: tag + struct.pack('>I', len(data)) + data
     name = lambda s: s.encode().ljust(16, b'\0')

@@ -1,6 +1,7 @@
 """What the tests of discs share: the discs, each kind of image of them, and what an edit has to leave in one."""
 import os
 import random
+import re
 import struct
 
 import discmake
@@ -31,12 +32,14 @@ def odd():
         File('SAME.', b'with a dot\n'), File('SAME', b'without\n', shown='SAME~2'),
         File('V.TXT', b'version 1\n'), File('V.TXT', b'version 2\n', version=';2', shown='V.TXT~2'),
         File('../UP', b'not above\n', shown='.._UP'), File('BAD\x01.TXT', b'control\n', shown='BAD_.TXT'),
-        File('NODATE.TXT', b'no date\n', time=(0, 0, 0, 0, 0, 0, 0)), File('OLD.TXT', b'old\n', time=(79, 1, 1, 0, 0, 0, 0)),
+        File('NODATE.TXT', b'no date\n', time=(0, 0, 0, 0, 0, 0, 0)),
+        File('OLD.TXT', b'old\n', time=(79, 1, 1, 0, 0, 0, 0)),
         File('ROOT.BIN', discmake.picture(1)), File('WALL.BIN', discmake.picture(2)),
         Folder('MODELS', [File('CUBE.JOM', discmake.jom(TEXTURES)), File('WALL.BIN', discmake.picture(3)),
                           Folder('SUB', [File('ALONE.JOM', discmake.jom(('ONLY.BIN',)))])]),
         Folder('OTHER', [File('ONLY.BIN', discmake.picture(4)), File('TWICE.BIN', discmake.picture(5))]),
-        Folder('MANY', [File('FILE%03d.TXT' % i, b'%d\n' % i) for i in range(60)] + [File('TWICE.BIN', discmake.picture(6))]),
+        Folder('MANY', [File('FILE%03d.TXT' % i, b'%d\n' % i) for i in range(60)] +
+               [File('TWICE.BIN', discmake.picture(6))]),
         Folder('LOOP', loop=True), Folder('EMPTYDIR'), Folder('WITH.DOT', [File('A.TXT', b'a\n')]), deep,
         File('LAST.DAT', rng.randbytes(3000))], joliet=True, volume='ODD', tail=3)
 
@@ -53,7 +56,8 @@ def plain(xa=False):
         Folder('MANY', [File('FILE%03d.TXT' % i, b'%d\n' % i) for i in range(40)] +
                [File('ZLAST.TXT', b'its record is in the second sector\n', room=1)]),
         File('ROOM.DAT', room=1), File('LAST.DAT', rng.randbytes(3000))],
-        joliet=True, system='SEGA SATURN', volume='PLAIN', boot=b'SEGA SEGASATURN ' + rng.randbytes(3000), tail=2, xa=xa)
+        joliet=True, system='SEGA SATURN', volume='PLAIN', boot=b'SEGA SEGASATURN ' + rng.randbytes(3000), tail=2,
+        xa=xa)
 
 
 class Kind:
@@ -87,10 +91,6 @@ def below(top, path):
     if not os.path.isdir(at):
         return lib.read(at)
     return lib.read(at, 'raw', 'whole.' + path.rsplit('.', 1)[1].lower())
-
-
-def sizes(b):
-    return {n: os.path.getsize(n) for n in b}
 
 
 # ---------------------------------------------------------------- what edits leave
@@ -157,8 +157,8 @@ def consistent(now, joliet):
 
 def setting(text, **values):
     """An info document with other values, {key: text}: problems."""
-    lines = dict(line.split(': ', 1) for line in text.splitlines() if ': ' in line and not line.startswith(('#', ' ', '-')))
-    return [f'{k}: {lines.get(k)}, expected {v}' for k, v in values.items() if lines.get(k, '').split(' #')[0].strip() != v]
+    lines = dict(re.findall(r'(?m)^(\w+): (.*?)(?: +#.*)?$', text))
+    return [f'{k}: {lines.get(k)}, expected {v}' for k, v in values.items() if lines.get(k) != v]
 
 
 def claims_a_tebibyte(path, image):
