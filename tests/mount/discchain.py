@@ -344,7 +344,8 @@ def image_problems(path, disc):
     user = discread.user(b)
     files = discread.files(user)
     bad = [f'sector {i}: {x}' for i, s in enumerate(discs.sectors(b)) for x in discread.codes(s)]
-    return discread.problems(user) + bad + [f'{p}: changed' for p, f in disc.files.items() if p != DATA and files[p] != f.data]
+    bad += [f'{p}: changed' for p, f in disc.files.items() if p != DATA and files[p] != f.data]
+    return discread.problems(user) + bad
 
 
 if __name__ == '__main__':

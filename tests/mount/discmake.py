@@ -28,7 +28,8 @@ def both32(v):
 
 class File:
     """A file. shown: its name in a mount; room: free sectors behind it; pieces: sectors of its extents but the last;
-    same: the file whose extent it has; before: sectors of an extended attribute record; at: an extent that is not its own."""
+    same: the file whose extent it has; before: sectors of an extended attribute record; at: an extent that is not its
+    own."""
 
     def __init__(self, name, data=b'', shown=None, long=None, room=0, pieces=(), same=None, before=0, at=None, flags=0,
                  unit=(0, 0), time=TIME, attributes=0x0d55, version=None):
