@@ -757,6 +757,48 @@ static void test_chain(void **unused)
 	buf_free(&outer);
 }
 
+/* Behind the last file of an archive nothing has to move: what the archive lies in gives room, as far as it has any. */
+static void check_last(bool coded)
+{
+	struct buf data = { 0 }, all = { 0 };
+	struct build_bytes part;
+	struct edit outer, k;
+	struct model m;
+
+	build_databin(&data, five, FIVE, coded);
+	part = (struct build_bytes){ data.p, data.len };
+	build_pac(&all, &part, 1, 16);
+	for (unsigned i = 0; i < 3 * BLOCK; i++)
+		put8(&all, 0);
+	open_memory(&outer, &fmt_pac, all, false);
+	open_entry(&k, &fmt_databin, &outer, 0);
+	read_model(&m, five, FIVE, coded, &data);
+	check_model(&k, &m);
+	both(&k, &m, 6, 3 * BLOCK - 9);                /* its slot */
+	assert_int_equal(outer.v.v[0].size, data.len);
+	both(&k, &m, 6, 3 * BLOCK + 1);
+	assert_int_equal(outer.v.v[0].size, data.len + BLOCK);
+	both(&k, &m, 6, 6 * BLOCK);
+	assert_int_equal(outer.v.v[0].size, data.len + 3 * BLOCK);
+	refused(&k, 6, 6 * BLOCK + 1, ENOSPC,
+		"entry 0 of the PAC needs 28672 bytes, 26624 are there: 2048 bytes are missing");
+	check_model(&k, &m);
+	refused(&k, 3, 2049, ENOSPC, "entry 3 needs 2049 bytes, its slot has 2048: 1 bytes are missing");
+	check_model(&k, &m);
+	assert_int_equal(outer.plans, 1);
+	close_edit(&k);
+	close_edit(&outer);
+	free_model(&m);
+	buf_free(&data);
+}
+
+static void test_last(void **unused)
+{
+	(void)unused;
+	check_last(true);
+	check_last(false);
+}
+
 static int setup(void **unused)
 {
 	struct buf b = { 0 };
@@ -776,6 +818,7 @@ int main(void)
 		cmocka_unit_test(test_cut), cmocka_unit_test(test_leftover), cmocka_unit_test(test_random),
 		cmocka_unit_test(test_pac), cmocka_unit_test(test_alignment), cmocka_unit_test(test_stage),
 		cmocka_unit_test(test_overlap), cmocka_unit_test(test_pac_random), cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_last),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

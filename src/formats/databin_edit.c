@@ -4,7 +4,8 @@
  * is, and a pair has to end in the slot's last block, because readers take the first that does not for the end of the
  * pairs. A file that needs more blocks moves all files behind it, and the key of a file is its start block, so each of
  * them that is encrypted becomes other bytes. Nothing is copied for that: the archive's new bytes are pieces of the old
- * one, read through the old key and the new one. */
+ * one, read through the old key and the new one. Behind the last file nothing moves, so the archive only gets longer,
+ * as far as what it lies in lets it. */
 #include "databin.h"
 
 #include <errno.h>
@@ -154,16 +155,22 @@ static uint64_t blocks_missing(const struct edit *t, uint64_t size)
 	return size / BLOCK + (size % BLOCK != 0) - slot_of(t, t->i) / BLOCK;
 }
 
-static int check_growth(const struct edit *t, uint64_t size, struct err *e)
+/* Whether all bytes of the archive end with those of the file's slot. */
+static bool is_last(const struct edit *t)
+{
+	return t->v[t->i].at + slot_of(t, t->i) == t->d->blocks * BLOCK;
+}
+
+static int check_growth(const struct edit *t, uint64_t size, bool moves, struct err *e)
 {
 	const struct surroundings *around = t->o->around;
 	uint64_t more = blocks_missing(t, size);
 
-	if (!around || !around->rebase)
+	if (moves && (!around || !around->rebase))
 		return no_room(t, size, "", e);
 	if (t->o->src->size % BLOCK)
 		return no_room(t, size, "; an archive that is cut short cannot grow", e);
-	if (!around->grow)
+	if (moves && !around->grow)
 		return no_room(t, size, "; -o grow would let the archive grow", e);
 	if (more > UINT32_MAX - t->d->blocks || size > UINT32_MAX)
 		return err_set(e, EFBIG, "entry %u: %" PRIu64 " bytes; lengths and start blocks have 32 bits", t->i,
@@ -275,6 +282,17 @@ static int write_starts(const struct edit *t, struct err *e)
 	return rc;
 }
 
+/* The archive has so many blocks more behind file i. */
+static int take_blocks(const struct edit *t, uint32_t blocks, struct err *e)
+{
+	for (uint32_t j = t->i + 1; j < t->n; j++) {
+		t->v[j].at += (uint64_t)blocks * BLOCK;
+		t->v[j].key += blocks;
+	}
+	t->d->blocks += blocks;
+	return write_starts(t, e);
+}
+
 static int grow(const struct edit *t, uint32_t blocks, struct err *e)
 {
 	struct object *o = t->o;
@@ -286,12 +304,17 @@ static int grow(const struct edit *t, uint32_t blocks, struct err *e)
 		return rc;
 	src_put(o->src);
 	o->src = fresh;
-	for (uint32_t j = t->i + 1; j < t->n; j++) {
-		t->v[j].at += (uint64_t)blocks * BLOCK;
-		t->v[j].key += blocks;
-	}
-	t->d->blocks += blocks;
-	return write_starts(t, e);
+	return take_blocks(t, blocks, e);
+}
+
+/* The same behind the last file. */
+static int extend(const struct edit *t, uint32_t blocks, struct err *e)
+{
+	uint64_t slot = slot_of(t, t->i), more = (uint64_t)blocks * BLOCK;
+	int rc = object_resize(t->o, 0, t->o->src->size + more, e);
+
+	rc = rc ? rc : take_blocks(t, blocks, e);
+	return rc ? rc : clear(t, slot, slot + more, e);
 }
 
 int databin_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, struct err *e)
@@ -300,9 +323,13 @@ int databin_resize(struct object *o, struct entries *v, uint32_t i, uint64_t siz
 	int rc = 0;
 
 	if (size > room_of(&t, i)) {
-		rc = check_growth(&t, size, e);
+		bool moves = !is_last(&t) || !o->around || !o->around->resize;
+		uint32_t blocks;
+
+		rc = check_growth(&t, size, moves, e);
+		blocks = (uint32_t)blocks_missing(&t, size);
 		if (!rc)
-			rc = grow(&t, (uint32_t)blocks_missing(&t, size), e);
+			rc = moves ? grow(&t, blocks, e) : extend(&t, blocks, e);
 	}
 	return rc ? rc : set_size(&t, size, e);
 }
