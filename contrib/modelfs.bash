@@ -54,7 +54,7 @@ _modelfs() {
 		ls) _modelfs_words "-l -R -lR -c -o --help" "$word" ;;
 		put) _modelfs_words "-g -n -gn -c -o --help" "$word" ;;
 		cat | extract) _modelfs_words "-c -o --help" "$word" ;;
-		info) _modelfs_words "-c -v -cv --help" "$word" ;;
+		info) _modelfs_words "-c -v --help" "$word" ;;
 		verify) _modelfs_words "-c --help" "$word" ;;
 		*) _modelfs_words "--help" "$word" ;;
 		esac
