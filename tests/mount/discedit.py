@@ -15,6 +15,7 @@ import discread
 import discs
 import lib
 import saving
+from calls import answer, table
 from disc import WHEN, error, tree_problems
 from discmake import SECTOR, Disc, File, Folder
 from lib import Mount, run
@@ -58,7 +59,7 @@ class Edited:
         want = self.disc.after(self.data, path, new) if new != self.now[path] else self.data
         try:
             how()
-        except OSError as e:
+        except (OSError, subprocess.CalledProcessError) as e:
             log = open(self.m.log_path, errors='replace').read()[-300:]
             return self.t.ok(False, f'{self.kind.name}: {what}', f'{e!r} {log}')
         now = lib.read(self.path)
@@ -148,7 +149,7 @@ def every_edit(e):
     e.entry('larger, with both free sectors', 'TEXT.TXT', changed + letters(1200) + bytes(2000), 'update')
     e.entry('as large as it can be', 'TEXT.TXT', letters(60).ljust(spare['TEXT.TXT'], b'-'))
     e.entry('one byte less', 'TEXT.TXT', letters(60).ljust(spare['TEXT.TXT'] - 1, b'-'), 'rename')
-    e.entry('emptied', 'TEXT.TXT', b'')
+    e.entry('emptied', 'TEXT.TXT', b'', 'rename')   # a truncation alone is no edit
     e.entry('grown again', 'TEXT.TXT', text)
     e.edit('sed -i', 'TEXT.TXT', text.replace(b'line 7 ', b'LINE seven '),
            lambda: subprocess.run(['sed', '-i', 's/line 7 /LINE seven /', e.at('TEXT.TXT')], check=True))
@@ -269,6 +270,130 @@ def stale(t):
         error(os.close, fd)
         t.ok(lib.read(path) == other, 'and it is left as they have it')
         t.ok(lib.wait_for(lambda: lib.read(m.point, 'NEXT.DAT') == b'theirs', 3), 'which then shows')
+
+
+# ---------------------------------------------------------------- call by call
+
+CALLS = {}
+
+
+def call(f):
+    """The function of a line of docs/calls.md: its name is the id."""
+    CALLS[f.__name__.strip('_').replace('_', '-')] = f
+    return f
+
+
+def all_fail(code, *calls):
+    """They all do, with that error, which is raised then."""
+    have = [error(*c) for c in calls]
+    if set(have) != {code}:
+        raise AssertionError([h and errno.errorcode[h] for h in have])
+    raise OSError(code, '')
+
+
+def new_file(path, data=b'text'):
+    write(path, data, os.O_CREAT | os.O_WRONLY)
+
+
+@call
+def create(at):
+    all_fail(errno.EPERM, *[(new_file, at(name)) for name in
+                            ('NEW.DAT', 'new.iso', 'MANY/X.BIN', 'MANY/x.yaml', 'MODELS/CUBE.JOM/x.yaml')])
+
+
+@call
+def create_scratch(at):
+    for name in ('some.tmp', 'MANY/.FILE000.TXT.swp', 'MODELS/CUBE.JOM/materials.yaml~'):
+        new_file(at(name))
+        if lib.read(at(name)) != b'text':
+            raise AssertionError(name)
+
+
+@call
+def _mkdir(at):
+    all_fail(errno.EPERM, (os.mkdir, at('NEW')), (os.symlink, 'x', at('MANY/link')), (os.link, at('TEXT.TXT'), at('x')))
+
+
+@call
+def _rmdir(at):
+    all_fail(errno.EPERM, (os.rmdir, at('EMPTYDIR')), (os.rmdir, at('MANY')), (os.rmdir, at('MODELS/CUBE.JOM')))
+
+
+@call
+def unlink(at):
+    os.unlink(at('TEXT.TXT'))
+    if os.path.exists(at('TEXT.TXT')):
+        raise AssertionError('it is there')
+    new_file(at('TEXT.TXT'), discs.TEXT)
+
+
+@call
+def rename(at):
+    all_fail(errno.EPERM, (os.rename, at('TEXT.TXT'), at('X.TXT')), (os.rename, at('NODOT'), at('README')),
+             (os.rename, at('MANY'), at('FEW')))
+
+
+@call
+def open_fixed(at):
+    all_fail(errno.EROFS, *[(f, at(name)) for name in ('MULTI.DAT', 'XAR.DAT') for f in (opened, cut_off, os.unlink)])
+
+
+def opened(path, flags=os.O_RDWR):
+    os.close(os.open(path, flags))
+
+
+def cut_off(path):
+    os.truncate(path, 5)
+
+
+@call
+def open_lost(at):
+    all_fail(errno.EIO, (opened, at('FAR.DAT')), (opened, at('FAR.DAT'), os.O_RDONLY))
+
+
+@call
+def open_packed(at):
+    """Of another image; see calls()."""
+    all_fail(errno.EROFS, (opened, at('packed/TEXT.TXT')), (cut_off, at('packed/NEXT.DAT')),
+             (opened, at('packed/MODELS/CUBE.JOM/materials.yaml')))
+
+
+@call
+def close_large(at):
+    write(at('LAST.DAT'), bytes(6 * SECTOR))
+
+
+@call
+def empty(at):
+    saving.save(at('LAST.DAT'), b'', 'rename')
+    if os.path.getsize(at('LAST.DAT')):
+        raise AssertionError('it has bytes')
+
+
+@call
+def fill(at):
+    saving.save(at('LAST.DAT'), bytes(3000))
+
+
+@call
+def truncate(at):
+    cut_off(at('lower.txt'))
+    opened(at('lower.txt'), os.O_WRONLY | os.O_TRUNC)
+    if lib.read(at('lower.txt')) != b'lower\n':
+        raise AssertionError('it is another one')
+
+
+def calls(t):
+    rows = table(lib.DISC_PART)
+    t.none([i for i, _ in rows if i not in CALLS] + [i for i in CALLS if i not in dict(rows)],
+           'docs/calls.md and the calls here are the same')
+    packed = discs.READ_ONLY[0]
+    images = t.file('odd.iso', discs.odd().image), t.file(packed.name, packed.make(discs.plain().image))
+    with Mount(t, images[0]) as m, Mount(t, images[1]) as other:
+        at = lambda p: os.path.join(other.point, p[7:]) if p.startswith('packed/') else os.path.join(m.point, p)
+        for i, want in rows:
+            if i in CALLS:
+                t.same(answer(at, CALLS[i]), want, i)
 
 
 # ---------------------------------------------------------------- no edit
@@ -428,4 +553,4 @@ def corpus(t):
 
 
 if __name__ == '__main__':
-    lib.main(edits, refused, unchanged, wrong_code, grown, corpus, needs_fuse=True)
+    lib.main(edits, refused, calls, unchanged, wrong_code, grown, corpus, needs_fuse=True)
