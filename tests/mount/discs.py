@@ -25,7 +25,7 @@ def odd():
     return Disc([
         File('0.BIN', rng.randbytes(5000)), File('TEXT.TXT', TEXT, room=2, long='A text.txt'), orig,
         File('LINK.DAT', same=orig), File('MULTI.DAT', rng.randbytes(4 * SECTOR + 100), pieces=(1, 2)),
-        File('XAR.DAT', rng.randbytes(1500), before=1), File('INTER.DAT', rng.randbytes(3000), unit=(1, 1)),
+        File('XAR.DAT', rng.randbytes(1500), before=1), File('INTER.DAT', rng.randbytes(3000), unit=(1, 1), room=1),
         File('EMPTY.DAT', at=0xfffffff0), File('ROOM.DAT', room=1), File('FAR.DAT', bytes(500), at=0x7ffffff0),
         File('README.', b'dot\n'), File('NODOT', b'no dot\n'), File('lower.txt', b'lower\n'),
         File('HIDDEN.DAT', b'hidden\n', flags=HIDDEN), File('TEXT.TXT', b'resources', flags=ASSOCIATED, version=';0'),
