@@ -149,13 +149,18 @@ def every_edit(e):
     e.entry('larger, with both free sectors', 'TEXT.TXT', changed + letters(30) * 40 + bytes(2000), 'update')
     e.entry('as large as it can be', 'TEXT.TXT', letters(60).ljust(spare['TEXT.TXT'], b'-'))
     e.entry('one byte less', 'TEXT.TXT', letters(60).ljust(spare['TEXT.TXT'] - 1, b'-'), 'rename')
-    e.entry('emptied', 'TEXT.TXT', b'', 'rename')   # a truncation alone is no edit
+    e.entry('emptied', 'TEXT.TXT', b'')
     e.entry('grown again', 'TEXT.TXT', text)
     e.edit('sed -i', 'TEXT.TXT', text.replace(b'line 7 ', b'LINE seven '),
            lambda: subprocess.run(['sed', '-i', 's/line 7 /LINE seven /', e.at('TEXT.TXT')], check=True))
-    e.edit('truncate', 'TEXT.TXT', e.now['TEXT.TXT'][:100], lambda: cut(e.at('TEXT.TXT'), 100, True))
-    e.edit('truncate and nothing else', 'TEXT.TXT', e.now['TEXT.TXT'], lambda: cut(e.at('TEXT.TXT'), 10, False))
-    e.edit('appended', 'TEXT.TXT', e.now['TEXT.TXT'] + b'more\n',
+    e.edit('ftruncate', 'TEXT.TXT', e.now['TEXT.TXT'][:100], lambda: cut(e.at('TEXT.TXT'), 100, False))
+    e.edit('truncate(1) to more', 'TEXT.TXT', e.now['TEXT.TXT'] + bytes(2000),
+           lambda: subprocess.run(['truncate', '-s', '2100', e.at('TEXT.TXT')], check=True))
+    e.edit('truncate(1) to nothing', 'TEXT.TXT', b'',
+           lambda: subprocess.run(['truncate', '-s', '0', e.at('TEXT.TXT')], check=True))
+    e.entry('emptied by a rename', 'LINK.DAT', b'', 'rename')
+    e.entry('filled again', 'LINK.DAT', bytes(range(250)) * 12)
+    e.edit('appended', 'TEXT.TXT', b'more\n',
            lambda: write(e.at('TEXT.TXT'), b'more\n', os.O_WRONLY | os.O_APPEND))
     e.entry('two files in one place', 'LINK.DAT', e.now['ORIG.DAT'][:2990])
     if 'ORIG.DAT' not in open(e.m.log_path, errors='replace').read():
@@ -177,7 +182,6 @@ def patch(path, at, data):
 
 
 def cut(path, size, written):
-    """truncate(1) opens the file; with nothing written a truncation is no edit, so something is."""
     fd = os.open(path, os.O_RDWR)
     try:
         os.ftruncate(fd, size)
@@ -275,6 +279,7 @@ def stale(t):
 # ---------------------------------------------------------------- call by call
 
 CALLS = {}
+LAST = discs.odd().files['LAST.DAT'].data
 
 
 def call(f):
@@ -296,91 +301,94 @@ def new_file(path, data=b'text'):
 
 
 @call
-def create(at):
+def disc_create(at):
     all_fail(errno.EPERM, *[(new_file, at(name)) for name in
                             ('NEW.DAT', 'new.iso', 'MANY/X.BIN', 'MANY/x.yaml', 'MODELS/CUBE.JOM/x.yaml')])
 
 
 @call
-def create_scratch(at):
-    for name in ('some.tmp', 'MANY/.FILE000.TXT.swp', 'MODELS/CUBE.JOM/materials.yaml~'):
-        new_file(at(name))
-        if lib.read(at(name)) != b'text':
-            raise AssertionError(name)
+def disc_unlink(at):
+    all_fail(errno.EPERM, (os.unlink, at('TEXT.TXT')), (os.unlink, at('MULTI.DAT')), (os.unlink, at('MANY/FILE000.TXT')))
 
 
 @call
-def _mkdir(at):
-    all_fail(errno.EPERM, (os.mkdir, at('NEW')), (os.symlink, 'x', at('MANY/link')), (os.link, at('TEXT.TXT'), at('x')))
-
-
-@call
-def _rmdir(at):
-    all_fail(errno.EPERM, (os.rmdir, at('EMPTYDIR')), (os.rmdir, at('MANY')), (os.rmdir, at('MODELS/CUBE.JOM')))
-
-
-@call
-def unlink(at):
-    os.unlink(at('TEXT.TXT'))
-    if os.path.exists(at('TEXT.TXT')):
-        raise AssertionError('it is there')
-    new_file(at('TEXT.TXT'), discs.TEXT)
-
-
-@call
-def rename(at):
+def disc_rename(at):
     all_fail(errno.EPERM, (os.rename, at('TEXT.TXT'), at('X.TXT')), (os.rename, at('NODOT'), at('README')),
              (os.rename, at('MANY'), at('FEW')))
 
 
 @call
-def open_fixed(at):
-    all_fail(errno.EROFS, *[(f, at(name)) for name in ('MULTI.DAT', 'XAR.DAT') for f in (opened, cut_off, os.unlink)])
+def disc_mkdir(at):
+    all_fail(errno.EPERM, (os.mkdir, at('NEW')), (os.symlink, 'x', at('MANY/link')), (os.link, at('TEXT.TXT'), at('x')),
+             (os.rmdir, at('EMPTYDIR')), (os.rmdir, at('MANY')), (os.rmdir, at('MODELS/CUBE.JOM')))
+
+
+def has(path, want):
+    if lib.read(path) != want:
+        raise AssertionError(f'{path}: {lib.read(path)[:40]}')
 
 
 def opened(path, flags=os.O_RDWR):
     os.close(os.open(path, flags))
 
 
-def cut_off(path):
-    os.truncate(path, 5)
+def cut_off(path, size=5):
+    os.truncate(path, size)
 
 
 @call
-def open_lost(at):
-    all_fail(errno.EIO, (opened, at('FAR.DAT')), (opened, at('FAR.DAT'), os.O_RDONLY))
+def disc_truncate(at):
+    for size in (3, 0, 1500, 2048):
+        cut_off(at('LAST.DAT'), size)
+        has(at('LAST.DAT'), (b'\0' * size if size > 3 else LAST[:size]))
 
 
 @call
-def open_packed(at):
-    """Of another image; see calls()."""
-    all_fail(errno.EROFS, (opened, at('packed/TEXT.TXT')), (cut_off, at('packed/NEXT.DAT')),
-             (opened, at('packed/MODELS/CUBE.JOM/materials.yaml')))
+def disc_truncate_more(at):
+    cut_off(at('LAST.DAT'), 6 * SECTOR)
 
 
 @call
-def close_large(at):
+def disc_ftruncate(at):
+    cut(at('LAST.DAT'), 700, False)
+    has(at('LAST.DAT'), bytes(700))
+
+
+@call
+def disc_empty(at):
+    opened(at('LAST.DAT'), os.O_WRONLY | os.O_TRUNC)
+    has(at('LAST.DAT'), b'')
+    saving.save(at('LAST.DAT'), LAST)
+    has(at('LAST.DAT'), LAST)
+
+
+@call
+def disc_append(at):
+    write(at('lower.txt'), b'more\n', os.O_WRONLY | os.O_APPEND)
+    has(at('lower.txt'), b'lower\nmore\n')
+
+
+@call
+def disc_write_more(at):
     write(at('LAST.DAT'), bytes(6 * SECTOR))
 
 
 @call
-def empty(at):
-    saving.save(at('LAST.DAT'), b'', 'rename')
-    if os.path.getsize(at('LAST.DAT')):
-        raise AssertionError('it has bytes')
+def disc_fixed(at):
+    """Also of an image that is only read; see calls()."""
+    all_fail(errno.EROFS, *[(f, at(name)) for name in ('MULTI.DAT', 'XAR.DAT') for f in (opened, cut_off)],
+             (opened, at('packed/TEXT.TXT')), (cut_off, at('packed/NEXT.DAT')),
+             (opened, at('packed/MODELS/CUBE.JOM/materials.yaml')))
 
 
 @call
-def fill(at):
-    saving.save(at('LAST.DAT'), bytes(3000))
+def disc_lost(at):
+    all_fail(errno.EIO, (opened, at('FAR.DAT'), os.O_RDONLY), (lib.read, at('INTER.DAT')))
 
 
 @call
-def truncate(at):
-    cut_off(at('lower.txt'))
-    opened(at('lower.txt'), os.O_WRONLY | os.O_TRUNC)
-    if lib.read(at('lower.txt')) != b'lower\n':
-        raise AssertionError('it is another one')
+def disc_lost_write(at):
+    all_fail(errno.EIO, (opened, at('FAR.DAT')))
 
 
 def calls(t):
