@@ -54,7 +54,7 @@ static void damage(struct buf *b, unsigned kind, const uint8_t *p, size_t n)
 
 /* ---- what is shown ---- */
 
-struct seen {
+struct view {
 	struct tree *t;
 	struct node writable[NODES_MOST];
 	unsigned n, nwritable;
@@ -62,13 +62,13 @@ struct seen {
 	uint8_t room[65536];
 };
 
-static void add(struct seen *s, const void *p, size_t n)
+static void add(struct view *s, const void *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		s->sum = (s->sum ^ ((const uint8_t *)p)[i]) * 0x100000001b3;
 }
 
-static void read_file(struct seen *s, struct node n)
+static void read_file(struct view *s, struct node n)
 {
 	struct node_attr a;
 	struct handle *h;
@@ -88,7 +88,7 @@ static void read_file(struct seen *s, struct node n)
 
 static int visit(void *ctx, const struct node_entry *e)
 {
-	struct seen *s = ctx;
+	struct view *s = ctx;
 
 	if (s->n++ > NODES_MOST)
 		return 1;
@@ -101,7 +101,7 @@ static int visit(void *ctx, const struct node_entry *e)
 	return 0;
 }
 
-static bool look(struct seen *s)
+static bool look(struct view *s)
 {
 	s->n = s->nwritable = 0;
 	s->sum = 0xcbf29ce484222325;
@@ -111,7 +111,7 @@ static bool look(struct seen *s)
 	return s->n <= NODES_MOST;
 }
 
-static bool save(struct seen *s, unsigned which, unsigned eighths)
+static bool save(struct view *s, unsigned which, unsigned eighths)
 {
 	struct store *text = store_new(NULL, &s->t->stored);
 	struct node n = s->writable[which % s->nwritable];
@@ -130,7 +130,7 @@ static bool save(struct seen *s, unsigned which, unsigned eighths)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct seen now, then;
+	static struct view now, then;
 	struct tree_options opt = { .cache = 1 << 20, .noundo = true };
 	struct buf b = { 0 };
 	const char *path;
