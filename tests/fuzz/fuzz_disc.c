@@ -96,7 +96,7 @@ static int visit(void *ctx, const struct node_entry *e)
 	if (e->dir)
 		return node_list(s->t, e->node, 0, true, visit, s);
 	read_file(s, e->node);
-	if (node_writable(s->t, e->node) && s->nwritable < NODES_MOST)
+	if (!node_may_write(s->t, e->node, NULL) && s->nwritable < NODES_MOST)
 		s->writable[s->nwritable++] = e->node;
 	return 0;
 }
