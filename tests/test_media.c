@@ -105,7 +105,7 @@ static const struct plate_entry several[] = {
 	{ "empty", "", 0, 0, YEAR_2001 + 2, PLATE_FOLDER, 0 },
 	{ "a.txt", alphabet, 80, 80, 5, 0, 30 },
 	{ "fixed.txt", "fixed", 5, 8, 0, PLATE_FIXED, 0 },
-	{ "lost.txt", "lost!", 5, 8, 0, PLATE_LOST | PLATE_FIXED, 0 },
+	{ "lost.txt", "lost!", 5, 8, 0, PLATE_LOST, 0 },
 	{ "sub/none.txt", "", 0, 8, 0, 0, 0 },
 };
 

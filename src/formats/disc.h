@@ -52,6 +52,8 @@ extern const uint8_t sector_sync[12];
 uint32_t edc_add(uint32_t r, const uint8_t *p, size_t n);
 /* Of a sector of mode 1, or mode 2 form 1 or 2: whether its EDC is that of its bytes. */
 bool sector_is_intact(const uint8_t s[RAW_SECTOR]);
+/* Whether such a sector was given codes at all: some writers leave all of their bytes zero. */
+bool sector_has_codes(const uint8_t s[RAW_SECTOR]);
 /* Makes EDC, P and Q anew, of mode 1 or mode 2 form 1. */
 void sector_seal(uint8_t s[RAW_SECTOR]);
 

@@ -167,6 +167,15 @@ bool sector_is_intact(const uint8_t s[RAW_SECTOR])
 	return edc == edc_add(0, s + c.at, c.end - c.at) || (c.end == 0x92c && !edc);
 }
 
+bool sector_has_codes(const uint8_t s[RAW_SECTOR])
+{
+	size_t at = covered(s).end;
+
+	while (at < RAW_SECTOR && !s[at])
+		at++;
+	return at < RAW_SECTOR;
+}
+
 void sector_seal(uint8_t s[RAW_SECTOR])
 {
 	struct range c = covered(s);

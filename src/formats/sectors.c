@@ -213,9 +213,9 @@ int sectors_count_data(struct source *file, uint32_t stride, uint64_t k, uint64_
 static bool look_at_edc(void *ctx, uint64_t k, const uint8_t *raw)
 {
 	struct sectors_wrong *w = ctx;
-	bool coded = !memcmp(raw, sector_sync, sizeof sector_sync) && (raw[15] == 1 || raw[15] == 2);
+	bool typed = !memcmp(raw, sector_sync, sizeof sector_sync) && (raw[15] == 1 || raw[15] == 2);
 
-	if (coded && !sector_is_intact(raw) && !w->n++)
+	if (typed && sector_has_codes(raw) && !sector_is_intact(raw) && !w->n++)
 		w->first = k;
 	return true;
 }

@@ -282,10 +282,11 @@ static int may_write_kid(struct tree *t, const struct unit *u, uint32_t i, struc
 	const struct entry *v = &u->kids[i].entry;
 	const char *why = u->why ? u->why[i] : NULL;
 
-	if (v->fixed && v->lost)
-		return err_set(e, EIO, "%s", why ? why : "its place in the archive cannot be");
 	if (v->fixed || unit_is_fixed(t, u, &why))
 		return never_written(why, e);
+	/* What is packed anew goes somewhere, wherever it was. */
+	if (v->lost && !u->format->container->put)
+		return err_set(e, EIO, "%s", why ? why : "its place in the archive cannot be");
 	return v->shared || unit_is_shared(t, u) ? no_writes(e) : 0;
 }
 

@@ -92,7 +92,7 @@ TEXT = b'a line of text\nand another one\n'
 def several():
     return [entry('A.TXT', TEXT), entry('SUB', flags=FOLDER), entry('SUB/B.TXT', b'b' * 100),
             entry('EMPTY', flags=FOLDER), entry('PIECES.DAT', bytes(range(200)), split=50),
-            entry('FIXED.DAT', b'fixed', flags=FIXED), entry('LOST.DAT', b'lost!', flags=LOST | FIXED),
+            entry('FIXED.DAT', b'fixed', flags=FIXED), entry('LOST.DAT', b'lost!', flags=LOST),
             entry('NONE.DAT', b''), entry('LAST.DAT', b'last')]
 
 

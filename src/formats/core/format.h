@@ -393,7 +393,7 @@ struct entry {
 	};
 	bool coded : 1;                        /* encrypted with the container's cipher */
 	bool packed : 1;                       /* by the container's packer */
-	bool lost : 1;                         /* its place cannot be: it is shown, and reading it fails */
+	bool lost : 1;                         /* its place cannot be, or not be read: it is shown, and reading it fails */
 	bool folder : 1;                       /* it has no bytes: a directory, also when no entry lies in it */
 	bool shared : 1;                       /* others, or the table, have some of its bytes: it is never written */
 	bool fixed : 1;                        /* it is never written */
