@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "build_iso.h"
+#include "build_media.h"
 #include "bytes.h"
 #include "cue.h"
 #include "export.h"
@@ -17,7 +18,6 @@
 
 extern const struct format fmt_iso9660;
 
-#define SECTOR 2048u
 #define NODES 8
 
 enum { HELLO, FOLDER, INNER, MULTI, EMPTY, LINK, XAR, LAST };
@@ -814,6 +814,132 @@ static void test_base(void **state)
 	buf_free(&b);
 }
 
+/* ---- raw sectors and blocks ---- */
+
+/* Sectors of mode 1, or 2, the first of which is called `base`. */
+static void make_raw(struct buf *out, const struct buf *b, uint32_t base, unsigned mode)
+{
+	for (uint32_t i = 0; i < b->len / SECTOR; i++)
+		build_raw(out, base + i, b->p + i * SECTOR, mode);
+	assert_false(out->bad);
+}
+
+static void test_raw(void **state)
+{
+	static const struct { uint32_t base; unsigned mode; const char *kind; } cases[] = {
+		{ 0, 1, "MODE1/2352" }, { 0, 2, "MODE2/2352" }, { 45000, 1, "MODE1/2352" },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+		struct build_iso how = { .base = cases[k].base };
+		struct build_iso_node v[] = {
+			{ "A;1", noise, 3000 }, { "B", .dir = true }, { "C;1", "c", 1, .in = 2 },
+		};
+		struct buf b = { 0 }, raw = { 0 };
+		struct opened a;
+		char want[64], *text;
+
+		build_iso(&b, &how, v, 3);
+		make_raw(&raw, &b, cases[k].base, cases[k].mode);
+		buf_free(&b);
+		assert_int_equal(bid_for(&fmt_iso9660, raw.p, raw.len), 95);
+		a = open_buf(&fmt_iso9660, &raw);
+		holds(a.o, "A", noise, 3000);
+		holds(a.o, "B/C", "c", 1);
+		is_sound(a.o);
+		text = says(a.o, fmt_iso9660.container->info);
+		snprintf(want, sizeof want, "kind: %s\nsectors: 25\n", cases[k].kind);
+		assert_memory_equal(text, want, strlen(want));
+		snprintf(want, sizeof want, "tracks: [[1, %s, 0, 25]]\n", cases[k].kind);
+		assert_non_null(strstr(text, want));
+		free(text);
+		close_opened(&a);
+	}
+}
+
+/* Headers that count from somewhere else than the records do. */
+static void test_raw_headers(void **state)
+{
+	struct build_iso how = { 0 };
+	struct build_iso_node v[] = { { "A;1", "text", 4 } };
+	struct buf b = { 0 }, raw = { 0 };
+	struct opened a;
+
+	(void)state;
+	build_iso(&b, &how, v, 1);
+	make_raw(&raw, &b, 5, 1);
+	a = open_buf(&fmt_iso9660, &raw);
+	holds(a.o, "A", "text", 4);
+	close_opened(&a);
+	buf_free(&b);
+}
+
+static void test_raw_damage(void **state)
+{
+	struct build_iso how = { 0 };
+	struct build_iso_node v[] = { { "A;1", noise, 5000 }, { "B;1", "b", 1 }, { "D", .dir = true } };
+	struct buf b = { 0 }, raw = { 0 };
+	struct opened a;
+
+	(void)state;
+	build_iso(&b, &how, v, 3);
+	make_raw(&raw, &b, 0, 1);
+	raw.p[(v[0].lba + 1) * RAW_SECTOR + 0x100] ^= 1;
+	raw.p[v[1].lba * RAW_SECTOR + 0x810] ^= 1;
+	a = open_bytes(&fmt_iso9660, raw.p, raw.len);
+	verify_says(a.o, "sector at 0xd350: the EDC of 2 sectors is wrong, of 23 first");
+	holds(a.o, "B", "b", 1);
+	close_opened(&a);
+	/* A directory without data is empty, and a root without it is no disc. */
+	raw.p[21 * RAW_SECTOR] = 1;
+	a = open_bytes(&fmt_iso9660, raw.p, raw.len);
+	assert_int_equal(listed(a.o).n, 3);
+	assert_string_equal(a.o->faults->text, "directory at 0xa800 (archive 0xc0f0): the sector cannot be read: its "
+					       "records are not shown");
+	close_opened(&a);
+	raw.p[20 * RAW_SECTOR] = 1;
+	assert_int_equal(bid_for(&fmt_iso9660, raw.p, raw.len), 0);
+	buf_free(&raw);
+	buf_free(&b);
+}
+
+static void test_packed(void **state)
+{
+	struct packing_form how = { .magic = "CISO", .version = 1, .block = 2 * SECTOR };
+	struct buf out = { 0 };
+	struct disc d;
+	struct opened a;
+	char *text;
+
+	(void)state;
+	make(&d);
+	build_cso(&out, d.b.p, d.b.len, &how);
+	buf_free(&d.b);
+	a = open_bytes(&fmt_iso9660, out.p, out.len);
+	holds(a.o, "MULTI.DAT", noise, sizeof noise);
+	is_sound(a.o);
+	text = says(a.o, fmt_iso9660.container->info);
+	assert_non_null(strstr(text, "kind: cso\nsectors: 30\n"));
+	assert_non_null(strstr(text, "\nblock_size: 4096\njoliet: false\n"));
+	assert_non_null(strstr(text, "\ntracks: [[1, MODE1/2048, 0, 30]]\n"));
+	free(text);
+	close_opened(&a);
+	out.p[20] = 2;                         /* a version that is only read */
+	how.version = 2;
+	out.len = 0;
+	make(&d);
+	build_cso(&out, d.b.p, d.b.len, &how);
+	buf_free(&d.b);
+	a = open_bytes(&fmt_iso9660, out.p, out.len);
+	for (uint32_t i = 0; i < listed(a.o).n; i++)
+		assert_true(listed(a.o).v[i].folder || listed(a.o).v[i].fixed);
+	assert_string_equal(listed(a.o).why[0], "cso2 is read-only");
+	assert_string_equal(listed(a.o).why[2], "several extents");
+	close_opened(&a);
+	buf_free(&out);
+}
+
 /* ---- verify ---- */
 
 static void test_verify(void **state)
@@ -943,7 +1069,8 @@ int main(void)
 		cmocka_unit_test(test_pieces_missing), cmocka_unit_test(test_loop), cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_folder_outside), cmocka_unit_test(test_folders_that_multiply),
 		cmocka_unit_test(test_many_files), cmocka_unit_test(test_base), cmocka_unit_test(test_verify),
-		cmocka_unit_test(test_demo),
+		cmocka_unit_test(test_demo), cmocka_unit_test(test_raw), cmocka_unit_test(test_raw_headers),
+		cmocka_unit_test(test_raw_damage), cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_changes),
 	};
 

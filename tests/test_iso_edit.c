@@ -10,12 +10,11 @@
 #include <cmocka.h>
 
 #include "build_iso.h"
+#include "build_media.h"
 #include "bytes.h"
 #include "edited.h"
 
 extern const struct format fmt_iso9660;
-
-#define SECTOR 2048u
 
 enum { FIRST, FULL, SHARED, LINK, EMPTY, MULTI, XAR, INTER, AUDIO, DIR, INNER, NODES };
 
@@ -473,6 +472,72 @@ static void test_empty_with_a_place(void **state)
 	buf_free(&b);
 }
 
+/* ---- raw sectors ---- */
+
+static void make_raw(struct buf *out, const struct buf *b, uint32_t base, unsigned mode)
+{
+	for (uint32_t i = 0; i < b->len / SECTOR; i++)
+		build_raw(out, base + i, b->p + i * SECTOR, mode);
+	assert_false(out->bad);
+}
+
+/* The last file grows up to where audio begins, and its sectors and those of its records get new codes. */
+static void test_raw(void **state)
+{
+	static const struct { uint32_t base; unsigned mode; } cases[] = { { 0, 1 }, { 0, 2 }, { 45000, 1 } };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		struct build_iso how = { .base = cases[k].base, .joliet = true, .free = 1 };
+		struct build_iso_node v[] = { { "A;1", "a", 1 }, { "B;1", noise, 100 } };
+		struct buf b = { 0 }, raw = { 0 };
+		uint8_t want[2 * SECTOR] = { 0 };
+		struct edited e;
+
+		build_iso(&b, &how, v, 2);
+		make_raw(&raw, &b, cases[k].base, cases[k].mode);
+		assert_int_equal(v[1].lba + 2, b.len / SECTOR);
+		for (unsigned i = 0; i < 3 * RAW_SECTOR; i++)  /* audio */
+			buf_char(&raw, (char)(i % 253));
+		edited_open(&e, &fmt_iso9660, raw.p, raw.len, raw.len);
+		memcpy(want, noise, 100);
+		resize(&e, "B", 2 * SECTOR);
+		holds(e.o, "B", want, 2 * SECTOR);
+		refused(&e, "B", 2 * SECTOR + 1, ENOSPC, "B: 1 bytes more than its 2 sectors");
+		for (uint32_t s = 0; s < b.len / SECTOR; s++) {
+			const uint8_t *now = e.bytes[0] + s * RAW_SECTOR;
+			bool record = s == v[1].record[0] / SECTOR || s == v[1].record[1] / SECTOR;
+
+			assert_true(raw_codes_hold(now));
+			assert_int_equal(memcmp(now, e.was[0] + s * RAW_SECTOR, RAW_SECTOR) != 0, record);
+		}
+		is_sound(&e);
+		edited_close(&e);
+		buf_free(&b);
+		buf_free(&raw);
+	}
+}
+
+/* The image ends within its last sector: what is missing reads as zero, and no file reaches it. */
+static void test_cut_in_the_last_sector(void **state)
+{
+	struct build_iso how = { 0 };
+	struct build_iso_node v[] = { { "A;1", noise, 100 } };
+	struct buf b = { 0 };
+	struct edited k;
+
+	(void)state;
+	build_iso(&b, &how, v, 1);
+	edited_open(&k, &fmt_iso9660, b.p, b.len - 1000, b.len - 1000);
+	refused(&k, "A", SECTOR - 999, ENOSPC, "A: 1 bytes more than its 1 sectors");
+	resize(&k, "A", SECTOR - 1000);
+	resize(&k, "A", 5);
+	holds(k.o, "A", noise, 5);
+	is_sound(&k);
+	edited_close(&k);
+	buf_free(&b);
+}
+
 /* Both copies of a size become the new one, whatever they were. */
 static void test_halves(void **state)
 {
@@ -497,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_link_before_it_is_opened_again), cmocka_unit_test(test_overlapping),
 		cmocka_unit_test(test_ends), cmocka_unit_test(test_other_tree), cmocka_unit_test(test_end_of_the_image),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_empty_with_a_place),
+		cmocka_unit_test(test_raw), cmocka_unit_test(test_cut_in_the_last_sector),
 		cmocka_unit_test(test_halves),
 	};
 

@@ -307,6 +307,7 @@ static void test_count(void **state)
 	m.raw.p[33 * RAW_SECTOR + 5] = 0;
 	m.raw.p[21 * RAW_SECTOR + 500] ^= 1;
 	m.raw.p[30 * RAW_SECTOR + 0x811] ^= 1;
+	memset(m.raw.p + 25 * RAW_SECTOR + 0x810, 0, RAW_SECTOR - 0x810);      /* made without codes */
 	file = src_memory(m.raw.p, m.raw.len);
 	assert_int_equal(sectors_count_data(file, RAW_SECTOR, 0, 1000, &n, NULL), 0);
 	assert_int_equal(n, 33);

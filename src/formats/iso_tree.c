@@ -229,13 +229,11 @@ static int read_piece(struct reading *r, uint8_t *room, uint64_t at, size_t n)
 	int rc = 0;
 
 	for (size_t i = 0; i < n && !rc && !r->t->cut; i += ISO_SECTOR) {
-		struct err why;
-
-		if (whole || !src_read(r->iso->src, room + i, ISO_SECTOR, at + i, "directory", &why)) {
+		if (whole || !src_pread(r->iso->src, room + i, ISO_SECTOR, at + i)) {
 			rc = read_sector(r, room + i, at + i);
 			continue;
 		}
-		iso_note(r->o, r->iso, at + i, "directory", "it cannot be read: %s", why.text);
+		iso_note(r->o, r->iso, at + i, "directory", "the sector cannot be read: its records are not shown");
 		r->t->unsure = true;
 	}
 	return rc;
