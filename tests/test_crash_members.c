@@ -16,7 +16,7 @@
 #include "crashio.h"
 
 
-static const char *const names[FILES] = { "em01.mlp", "em01.MMP", "em01.mgp", "em01.scp" };
+static const char *const names[FILES] = { "em01.mlp", "skin.tex", "em01.mgp", "base" };
 
 struct scenario {
 	edits before;                          /* a commit that is there already, or none */
@@ -87,6 +87,27 @@ static int go(struct family *f, const struct scenario *s)
 	return any(s->edit) ? commit(f, s->edit) : archive_undo(f->a[0], s->undo, &done, NULL);
 }
 
+static struct bytes file_bytes(const char *path)
+{
+	struct source *src;
+	struct bytes b;
+
+	assert_int_equal(src_file(path, &src, NULL), 0);
+	b = source_bytes(src);
+	src_put(src);
+	return b;
+}
+
+static bool file_is(const char *path, const char *other)
+{
+	struct bytes a = file_bytes(path), b = file_bytes(other);
+	bool is = same(a, b);
+
+	free(a.p);
+	free(b.p);
+	return is;
+}
+
 /* ---- one scenario ---- */
 
 struct run {
@@ -123,14 +144,19 @@ static void make_first(struct run *r)
 
 static void check_disc(struct run *r, const char *dir, bool must)
 {
+	struct archive_options beside = { 0 };
 	struct state read, now, last;
+	struct archive *none;
 	struct crashio *c;
 	struct family f;
 	unsigned done;
 
 	r->crashes++;
 	assert_int_equal(open_family(dir, NULL, &f), 0);
+	beside.with = f.a[0];
 	read = shown(&f);
+	/* What is written anew must not become a file that was never there. */
+	assert_int_equal(archive_open(in(dir, "none.ahi"), &beside, &none, NULL), -ENOENT);
 	close_family(&f);
 	c = crashio_new(dir);
 	assert_int_equal(open_family(dir, c, &f), 0);
@@ -228,72 +254,124 @@ static void crash_everywhere(const struct scenario *s, unsigned least)
 
 CRASH_TEST(commit_four, 18, .edit = { PATCH, GROW, CUT, PATCH })
 CRASH_TEST(commit_members, 14, .before = { PATCH, PATCH, NULL, NULL }, .edit = { NULL, GROW, NULL, CUT })
+CRASH_TEST(rewrite_one, 20, .edit = { PATCH, SHIFT, NULL, CUT })
+CRASH_TEST(undo_rewrite, 10, .before = { PATCH, SHIFT, NULL, CUT }, .undo = 1)
 CRASH_TEST(undo_four, 10, .before = { PATCH, GROW, CUT, PATCH }, .undo = 1)
 
-static bool file_is(const char *path, struct bytes b)
+/* ---- a journal of its own ---- */
+
+/* A commit to the second file by who has opened it alone; k: it crashes at that step. */
+static int commit_alone(struct crashio *c)
 {
-	struct source *src;
-	struct bytes now;
-	bool is;
-
-	assert_int_equal(src_file(path, &src, NULL), 0);
-	now = source_bytes(src);
-	is = same(now, b);
-	src_put(src);
-	free(now.p);
-	return is;
-}
-
-/* Leaves a complete journal in dir_work: one of the files is written already. */
-static void leave_journal(struct bytes was)
-{
-	int rc = 0;
-
-	for (unsigned k = 1; rc != -EIO || file_is(in(dir_work, names[0]), was); k++) {
-		struct crashio *c;
-		struct family f;
-
-		copy_dir(dir_first, dir_work);
-		c = crashio_new(dir_work);
-		assert_int_equal(open_family(dir_work, c, &f), 0);
-		crashio_die(c, k);
-		rc = commit(&f, (edits){ PATCH, PATCH, NULL, NULL });
-		assert_int_not_equal(rc, 0);
-		close_family(&f);
-		crashio_free(c);
-	}
-}
-
-/* A journal that names what does not belong to the archive leads nowhere. */
-static void foreign_journal(void **state)
-{
-	struct archive_options opt = { .write = true };
-	struct bytes b = first_bytes(9000, 1);
+	struct archive_options opt = { .write = true, .io = &crashio_ops, .io_ctx = c };
 	struct archive *a;
-	const char *why;
+	struct plan plan;
+	int rc = archive_open(in(dir_work, names[1]), &opt, &a, NULL);
+
+	if (rc)
+		return rc;
+	plan_init(&plan, archive_source(a));
+	edit_patch(&plan);
+	assert_int_equal(plan_settle(&plan, NULL), 0);
+	rc = archive_commit(a, &plan, "header.yaml", NULL, NULL, NULL);
+	plan_free(&plan);
+	archive_close(a);
+	return rc;
+}
+
+static void expect_second(struct source *src, struct bytes was, struct bytes now, bool must)
+{
+	struct bytes b = source_bytes(src);
+
+	assert_true(same(b, now) || (!must && same(b, was)));
+	free(b.p);
+}
+
+/* Opened together, before and after its own journal is finished; then all change at once. */
+static void check_alone(struct bytes was, struct bytes now, bool must)
+{
+	struct crashio *c = crashio_new(dir_disc);
+	struct family f;
+
+	assert_int_equal(open_family(dir_disc, NULL, &f), 0);
+	expect_second(archive_source(f.a[1]), was, now, must);
+	close_family(&f);
+	assert_int_equal(open_family(dir_disc, c, &f), 0);
+	expect_second(archive_source(f.a[1]), was, now, must);
+	for (unsigned i = 0; i < FILES; i++)
+		assert_true(archive_writable(f.a[i], NULL) && archive_belong(f.a[0], f.a[i]));
+	assert_int_equal(commit(&f, (edits){ PATCH, CUT, GROW, NULL }), 0);
+	close_family(&f);
+	crashio_free(c);
+}
+
+static void finishes_own_journal(void **state)
+{
+	struct bytes was, now = { 0 };
+	bool through = false;
 
 	(void)state;
 	empty_dir(dir_first);
-	for (unsigned i = 0; i < FILES; i++)
-		write_bytes(in(dir_first, names[i]), b);
-	leave_journal(b);
-	write_bytes(in(dir_work, "em01.MMP"), b);
-	assert_int_equal(rename(in(dir_work, ".em01.mlp.modelfs-journal"),
-				in(dir_work, ".other.mlp.modelfs-journal")), 0);
-	assert_int_equal(rename(in(dir_work, "em01.mlp"), in(dir_work, "other.mlp")), 0);
-	assert_int_equal(archive_open(in(dir_work, "other.mlp"), &opt, &a, NULL), 0);
-	assert_false(archive_writable(a, &why));
-	assert_non_null(strstr(why, "em01.MMP"));
-	archive_close(a);
-	assert_true(file_is(in(dir_work, "em01.MMP"), b));
-	free(b.p);
+	first_files(names);
+	copy_dir(dir_first, dir_work);
+	was = file_bytes(in(dir_work, names[1]));
+	for (unsigned k = 0; !through; k++) {
+		struct crashio *c;
+		int rc;
+
+		copy_dir(dir_first, dir_work);
+		c = crashio_new(dir_work);
+		crashio_die(c, k ? k : 1000);
+		rc = commit_alone(c);
+		through = k && crashio_steps(c) < k;
+		if (!k)
+			now = file_bytes(in(dir_work, names[1]));
+		for (enum crash how = 0; how < CRASH_KINDS; how++) {
+			crashio_crash(c, dir_disc, how, k);
+			check_alone(was, now, !rc);
+		}
+		crashio_free(c);
+	}
+	free(was.p);
+	free(now.p);
+}
+
+/* A journal that cannot be finished keeps its file apart. */
+static void keeps_apart(void **state)
+{
+	struct bytes journal = first_bytes(9000, 1);
+	struct family f;
+	struct crashio *c;
+
+	(void)state;
+	empty_dir(dir_first);
+	first_files(names);
+	for (unsigned k = 4; ; k++) {          /* until its file is half written */
+		copy_dir(dir_first, dir_work);
+		c = crashio_new(dir_work);
+		crashio_die(c, k);
+		assert_int_not_equal(commit_alone(c), 0);
+		crashio_free(c);
+		if (!file_is(in(dir_work, names[1]), in(dir_first, names[1])))
+			break;
+	}
+	write_bytes(in(dir_work, names[1]), journal);
+	free(journal.p);
+	c = crashio_new(dir_work);
+	assert_int_equal(open_family(dir_work, c, &f), 0);
+	assert_true(archive_writable(f.a[0], NULL) && archive_writable(f.a[2], NULL));
+	assert_false(archive_writable(f.a[1], NULL) || archive_belong(f.a[0], f.a[1]));
+	assert_true(archive_belong(f.a[0], f.a[2]));
+	close_family(&f);
+	crashio_free(c);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commit_four), cmocka_unit_test(commit_members), cmocka_unit_test(undo_four),
-		cmocka_unit_test(foreign_journal),
+		cmocka_unit_test(commit_four), cmocka_unit_test(commit_members), cmocka_unit_test(rewrite_one),
+		cmocka_unit_test(undo_rewrite), cmocka_unit_test(undo_four),
+		cmocka_unit_test(finishes_own_journal), cmocka_unit_test(keeps_apart),
 	};
 
 	return cmocka_run_group_tests(tests, crashed_start, crashed_end);

@@ -399,6 +399,42 @@ static void test_wrong_place(void **state)
 	assert_true(all_first() && there(".modelfs-journal"));
 }
 
+/* What the journal of an archive names beside it, hidden files and what modelfs keeps excepted, and nowhere else. */
+static void test_beside_archive(void **state)
+{
+	static const char *const bad[] = {
+		"../a.mod3", "pl/a.mod3", "/etc/passwd", "..", ".", ARCHIVE, ".profile", "x.bin.modelfs-undo",
+		"x.bin.modelfs-undo.3", ".x.bin.modelfs-journal", ".x.bin.modelfs-new", "link",
+	};
+	struct archive *a;
+	const char *why;
+
+	(void)state;
+	assert_int_equal(symlink("/etc/passwd", below("link")), 0);
+	for (unsigned i = 0; i <= ARRAY_LEN(bad); i++) {
+		const char *name = i < ARRAY_LEN(bad) ? bad[i] : "other.tex";
+		struct buf b = head(2, RECORDED, 1), file = { 0 };
+
+		for (unsigned k = 0; k < SIZE && i >= 6 && strcmp(name, "link"); k++)
+			buf_char(&file, first_byte(0, k));
+		if (file.len)
+			store(name, &file);
+		entry(&b, name, 125 + 56 + strlen(name) + 1, 1);
+		record(&b, 0, 0, 100, "hello");
+		seal(&b);
+		store(JOURNAL, &b);
+		a = open_archive();
+		assert_int_equal(archive_writable(a, &why), i == ARRAY_LEN(bad));
+		if (i < ARRAY_LEN(bad))
+			assert_non_null(strstr(why, name));
+		archive_close(a);
+		assert_int_equal(there(JOURNAL), i < ARRAY_LEN(bad));
+		if (i >= 6 && strcmp(name, "link"))
+			assert_int_equal(has(name, 100, "hello"), i == ARRAY_LEN(bad));
+		assert_true(all_first());
+	}
+}
+
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -406,6 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_old_journal), TEST(test_old_undo), TEST(test_old_rewrite), TEST(test_folder_journal),
 		TEST(test_layout), TEST(test_damaged), TEST(test_own_file), TEST(test_wrong_place),
+		TEST(test_beside_archive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

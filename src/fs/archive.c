@@ -287,6 +287,7 @@ static int attach(struct archive *a, struct err *e)
 	for (unsigned i = 0; i < TRIES && rc == -ESTALE; i++) {
 		release(a, &a->s);
 		set_reset(&a->set);
+		archive_choose(a);
 		rc = open_file(a, e);
 		if (!rc && wants_to_write(a))
 			rc = start_writing(a, e);
@@ -297,6 +298,11 @@ static int attach(struct archive *a, struct err *e)
 		err_set(e, ESTALE, "it is replaced again and again");
 	if (rc)
 		release(a, &a->s);
+	else if (a->s.fd >= 0 && !a->with) {   /* its own journal is finished */
+		archive_choose(a);
+		if (a->with)
+			set_reset(&a->set);
+	}
 	return rc;
 }
 
@@ -310,18 +316,28 @@ static int split(struct archive *a, char *path)
 	if (!dir)
 		return -ENOMEM;
 	p->name = slash + 1;
-	place_name(p);
-	if (a->with) {
-		memcpy(p->journal, a->with->set.place.journal, sizeof p->journal);
-		memcpy(p->fresh, a->with->set.place.fresh, sizeof p->fresh);
-		memcpy(p->undo, a->with->set.place.undo, sizeof p->undo);
-	}
 	p->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	a->dir_synced = p->dir >= 0;
 	if (!a->dir_synced)
 		p->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	free(dir);
-	return p->dir < 0 ? -errno : 0;
+	if (p->dir < 0)
+		return -errno;
+	archive_choose(a);
+	return 0;
+}
+
+static bool is_rewritten(const struct archive *a, const struct journal *j)
+{
+	struct journal_file *v;
+	bool is = false;
+
+	if (!(j->h.flags & JOURNAL_REWRITTEN) || journal_files(j, &v))
+		return false;
+	for (uint32_t i = 0; i < j->h.nfiles && !is; i++)
+		is = v[i].flags & JOURNAL_REWRITTEN && !strcmp(v[i].path, archive_subject(a));
+	free(v);
+	return is;
 }
 
 /* Where there are no hard links, a rewrite renames the old file away before the new one takes its name; who dies in
@@ -341,7 +357,7 @@ static void bring_back(struct archive *a)
 			return;
 	}
 	if (fd >= 0 && journal_find(p, &j, NULL) == 1) {
-		if (j.h.flags & JOURNAL_REWRITTEN && !archive_stamp(a).there && !p->io->fsync(p->ctx, p->dir))
+		if (is_rewritten(a, &j) && !archive_stamp(a).there && !p->io->fsync(p->ctx, p->dir))
 			p->io->renameat(p->ctx, p->dir, p->fresh, p->dir, p->name);
 		place_close(p, j.fd);
 	}
@@ -393,7 +409,7 @@ int archive_open(const char *path, const struct archive_options *opt, struct arc
 	};
 	a->s.fd = -1;
 	reading_init(&a->reading, &beside, a);
-	a->with = opt->with ? archive_first(opt->with) : NULL;
+	a->beside = opt->with ? archive_first(opt->with) : NULL;
 	rc = locate(a, path, e);
 	if (!rc)
 		rc = attach(a, e);
@@ -422,6 +438,7 @@ int archive_refresh(struct archive *a, struct err *e)
 {
 	struct state before = a->s;
 	struct set set = a->set;
+	struct archive *with = a->with;
 	struct stamp now = archive_stamp(a), journal = place_stamp(&a->set.place, a->set.place.journal);
 	int rc;
 
@@ -434,10 +451,12 @@ int archive_refresh(struct archive *a, struct err *e)
 	rc = attach(a, e);
 	if (!rc) {
 		release(a, &before);
+		archive_join(a);
 		return 0;
 	}
 	a->s = before;
 	a->set = set;
+	a->with = with;
 	if (a->s.fd < 0) {                     /* told once; a writer goes on to refuse */
 		a->s.stamp = now;
 		a->s.journal = journal;

@@ -24,8 +24,9 @@ struct archive_options {
 	 * nobody may read until archive_commit() has returned. NULL: nobody reads anyway. */
 	void (*hold)(void *ctx);
 	void *hold_ctx;
-	/* That the file belongs to: it lies in the same directory, and its name differs in the extension only. Then it
-	 * has no journal of its own; and is open for writing only as long as the other one is. NULL: to none. */
+	/* Opened before, that the file belongs to if it lies in the same directory. Then it has no journal of its own,
+	 * is open for writing only as long as the other one is, and can change together with it. NULL: it belongs to
+	 * none, nor do hidden files whose names differ in more than the extension. */
 	struct archive *with;
 };
 
@@ -76,7 +77,7 @@ int archive_commit(struct archive *a, const struct plan *plan, const char *what,
 struct archive_change { struct archive *archive; const struct plan *plan; };
 int archive_commit_all(const struct archive_change *v, size_t n, const char *what,
 		       void (*progress)(void *ctx, uint64_t done, uint64_t all), void *ctx, struct err *e);
-/* Whether those two can. */
+/* Whether those two can: not while one of them has a journal of its own left. */
 bool archive_belong(struct archive *a, struct archive *b);
 
 /* Lets go of what the last commit has used. That takes as long as a small write, so a commit leaves it for when nobody

@@ -16,9 +16,11 @@ struct state {
 
 struct archive {
 	struct set set;                        /* first: a set's calls lead back to the archive */
+	struct archive *beside;                /* options' `with` */
 	struct archive *with;                  /* that it belongs to; its set is not used to commit */
 	struct archive *_Atomic parts;         /* that belong to it, as far as they are open, */
-	struct archive *next;                  /* one of which it is */
+	struct archive *next;                  /* one of which it is: */
+	struct archive *in;                    /* of this one */
 	struct reading reading;
 	char *path;                            /* absolute, without symbolic links */
 	bool want, dir_synced;                 /* dir_synced: the directory can be synced */
@@ -29,7 +31,9 @@ struct archive {
 
 extern const struct set_ops archive_set_ops;
 
-void archive_join(struct archive *a);          /* what it belongs to, if anything */
+/* Finds out whether it belongs to the one that was opened before, and names what is kept beside it. */
+void archive_choose(struct archive *a);
+void archive_join(struct archive *a);          /* what it belongs to now, if anything */
 void archive_part(struct archive *a);          /* from all that it is together with */
 /* How journals call it: the one whose journals they are has no name. */
 const char *archive_subject(const struct archive *a);

@@ -1,5 +1,5 @@
-/* An archive as a set: its own file and those that belong to it, which lie beside it and are called like it but for the
- * extension. Journals name them by that; files that are not open here are opened for as long as they are needed. */
+/* An archive as a set: its own file and those that belong to it, which lie beside it. Journals call them by their names
+ * there; files that are not open here are opened for as long as they are needed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,29 +15,36 @@ static struct archive *of(struct set *s)
 
 /* ---- what is together ---- */
 
+static void leave(struct archive *a)
+{
+	struct archive *at = a->in ? atomic_load(&a->in->parts) : NULL;
+
+	if (at == a)
+		atomic_store(&a->in->parts, a->next);
+	for (; at && at != a; at = at->next)
+		if (at->next == a)
+			at->next = a->next;
+	a->in = NULL;
+}
+
 void archive_join(struct archive *a)
 {
-	if (!a->with)
+	if (a->in == a->with)
 		return;
-	a->next = atomic_load(&a->with->parts);
-	atomic_store(&a->with->parts, a);
+	leave(a);
+	a->in = a->with;
+	if (!a->in)
+		return;
+	a->next = atomic_load(&a->in->parts);
+	atomic_store(&a->in->parts, a);
 }
 
 void archive_part(struct archive *a)
 {
-	struct archive *at;
-
-	for (at = atomic_load(&a->parts); at; at = at->next)
-		at->with = NULL;
-	if (!a->with)
-		return;
-	at = atomic_load(&a->with->parts);
-	if (at == a)
-		atomic_store(&a->with->parts, a->next);
-	for (; at && at != a; at = at->next)
-		if (at->next == a)
-			at->next = a->next;
-	a->with = NULL;
+	for (struct archive *at = atomic_load(&a->parts); at; at = at->next)
+		at->beside = at->with = at->in = NULL;
+	leave(a);
+	a->beside = a->with = NULL;
 }
 
 const char *archive_subject(const struct archive *a)
@@ -69,15 +76,45 @@ static size_t stem_of(const char *name)
 	return dot && dot != name ? (size_t)(dot - name) : 0;
 }
 
-/* A journal may come from anywhere: it must not lead to files that have nothing to do with the archive. */
+/* A journal may come from anywhere: it must not lead out of the folder, nor to what modelfs keeps there, nor to hidden
+ * files, except for those that are called like a hidden archive but for the extension. */
+static bool may_belong(const char *name, const char *first)
+{
+	size_t n = stem_of(first);
+
+	if (strchr(name, '/') || strstr(name, ".modelfs-") || !strcmp(name, first))
+		return false;
+	return *name != '.' || (n && stem_of(name) == n && !strncmp(name, first, n));
+}
+
 static int check_path(struct archive *a, const char *path, struct err *e)
 {
-	const char *name = archive_first(a)->set.place.name;
-	size_t n = stem_of(name);
-
-	if (!*path || (n && stem_of(path) == n && !strncmp(path, name, n) && !strchr(path, '/') && strcmp(path, name)))
+	if (!*path || may_belong(path, archive_first(a)->set.place.name))
 		return 0;
 	return err_set(e, EBADMSG, "its journal names %s, which does not belong to it", path);
+}
+
+static bool same_dir(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A journal of its own was left when it was opened by itself: until that is finished it belongs to nobody. */
+void archive_choose(struct archive *a)
+{
+	struct place *p = &a->set.place;
+	const struct place *to = a->beside ? &a->beside->set.place : NULL;
+
+	a->with = NULL;
+	place_name(p);
+	if (!to || !may_belong(p->name, to->name) || !same_dir(p->dir, to->dir) || place_stamp(p, p->journal).there)
+		return;
+	a->with = a->beside;
+	memcpy(p->journal, to->journal, sizeof p->journal);
+	memcpy(p->fresh, to->fresh, sizeof p->fresh);
+	memcpy(p->undo, to->undo, sizeof p->undo);
 }
 
 /* ---- one file ---- */
@@ -192,6 +229,7 @@ static void unlock(struct set *s)
 			filelock_drop(a->s.fd, LOCK_BYTES);
 }
 
+/* Where nothing is that a commit could have changed, it is as if nothing were there: the journal does not fit. */
 static int open_source(struct set *s, const char *path, struct source **out, struct err *e)
 {
 	struct archive *a = open_one(of(s), path);
@@ -199,16 +237,16 @@ static int open_source(struct set *s, const char *path, struct source **out, str
 	int fd;
 
 	if (check_path(of(s), path, e))
-		return -ENOENT;                /* then the journal does not fit */
+		return -ENOENT;
 	if (a)
 		return src_file(a->path, out, e);
 	fd = openat(s->place.dir, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(e, errno, "%s", strerror(errno));
+		return err_set(e, errno == ELOOP ? ENOENT : errno, "%s", strerror(errno));
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		return src_fd(fd, out, e);
 	close(fd);
-	return err_set(e, EINVAL, "not a regular file");
+	return err_set(e, ENOENT, "not a regular file");
 }
 
 static int renew(struct set *s, struct err *e)

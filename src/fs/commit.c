@@ -241,33 +241,31 @@ static int check_files(struct save *s, struct err *e)
 	return rc;
 }
 
-#define TOGETHER (1u + MEMBERS_MOST)           /* files that change at once */
-
 /* The files that the edit changes: one, or several that belong together. */
-static int changed_files(struct save *s, unsigned file[TOGETHER], unsigned *n, struct err *e)
+static int changed_files(struct save *s, unsigned file[TREE_ARCHIVES], unsigned *n, struct err *e)
 {
-	unsigned f, all = 0;
-	bool together = true;
+	const struct tree *t = s->t;
+	unsigned f;
 
 	*n = 0;
 	for (unsigned i = 0; (f = edit_file(s->ed, i)) != NO_FILE; i++) {
 		if (!edit_changes(s->ed, f))
 			continue;
-		if (*n < TOGETHER)
-			file[(*n)++] = f;
-		together &= archive_belong(tree_file(s->t, file[0])->archive, tree_file(s->t, f)->archive);
-		all++;
+		file[(*n)++] = f;
+		if (!archive_belong(tree_file(t, file[0])->archive, tree_file(t, f)->archive))
+			return err_set(e, EXDEV, "it would change %.110s and %.110s at once, which do not lie together",
+				       tree_file_path(t, file[0]), tree_file_path(t, f));
 	}
-	return all && together && all == *n ? 0 : err_set(e, EXDEV, "it would change %u files at once", all);
+	return 0;
 }
 
 /* When it fails halfway, the files read as if it had not, through their journal. All of them are what they are before
  * the first unit looks at one. */
 static int commit_files(struct save *s, struct err *e)
 {
-	struct archive_change change[TOGETHER];
+	struct archive_change change[TREE_ARCHIVES];
 	struct tree *t = s->t;
-	unsigned file[TOGETHER], n;
+	unsigned file[TREE_ARCHIVES], n;
 	int rc = changed_files(s, file, &n, e);
 
 	if (rc)

@@ -107,13 +107,13 @@ struct tree_file *tree_file_new(struct tree *t)
 	return t->files[chunk] ? tree_file(t, i) : NULL;
 }
 
-static int open_archive(struct tree *t, const char *path, bool member, struct tree_file *file, struct err *e)
+static int open_archive(struct tree *t, const char *path, struct tree_file *file, struct err *e)
 {
 	struct archive_options opt = {
 		.write = t->writable, .noundo = t->noundo, .io = t->io, .io_ctx = t->io_ctx, .hold = hold, .hold_ctx = t
 	};
 
-	opt.with = member ? tree_file(t, 0)->archive : NULL;
+	opt.with = archives(t) ? tree_file(t, 0)->archive : NULL;
 	return archive_open(path, &opt, &file->archive, e);
 }
 
@@ -127,11 +127,11 @@ static bool find_file(const struct tree *t, const char *path, unsigned *file)
 }
 
 /* The next file; with the lock for that held. */
-static int open_next(struct tree *t, const char *path, bool member, unsigned file)
+static int open_next(struct tree *t, const char *path, unsigned file)
 {
 	struct tree_file *fresh = file < TREE_ARCHIVES ? tree_file_new(t) : NULL;
 	char *own = fresh ? strdup(path) : NULL;
-	int rc = own && strcmp(path, t->path) ? open_archive(t, path, member, fresh, NULL) : -ENOENT;
+	int rc = own && strcmp(path, t->path) ? open_archive(t, path, fresh, NULL) : -ENOENT;
 
 	if (rc) {
 		free(own);
@@ -143,22 +143,16 @@ static int open_next(struct tree *t, const char *path, bool member, unsigned fil
 	return 0;
 }
 
-/* member: of SOURCE. */
-static int file_at(struct tree *t, const char *path, bool member, unsigned *file)
+int tree_file_at(struct tree *t, const char *path, unsigned *file)
 {
 	int rc;
 
 	if (find_file(t, path, file))
 		return 0;
 	pthread_mutex_lock(&t->opening);
-	rc = find_file(t, path, file) ? 0 : open_next(t, path, member, *file);
+	rc = find_file(t, path, file) ? 0 : open_next(t, path, *file);
 	pthread_mutex_unlock(&t->opening);
 	return rc;
-}
-
-int tree_file_at(struct tree *t, const char *path, unsigned *file)
-{
-	return file_at(t, path, false, file);
 }
 
 int tree_file_beside(struct tree *t, const char *ext, unsigned *file)
@@ -182,8 +176,7 @@ static int is_member(void *ctx, const char *name)
 
 	if (asprintf(&path, "%.*s%s", (int)b->ndir, b->path, name) < 0)
 		return 0;
-	is = !lstat(path, &st) && S_ISREG(st.st_mode) &&
-	     !file_at(b->t, path, !strcmp(b->path, b->t->path), &b->file);
+	is = !lstat(path, &st) && S_ISREG(st.st_mode) && !tree_file_at(b->t, path, &b->file);
 	free(path);
 	return is;
 }
@@ -303,7 +296,7 @@ static int open_root(struct tree *t, const struct tree_options *opt, struct err 
 	struct tree_file *file = tree_file_new(t);
 	struct finding *finding = NULL;
 	struct source *src;
-	int rc = file ? open_archive(t, t->path, false, file, e) : err_nomem(e);
+	int rc = file ? open_archive(t, t->path, file, e) : err_nomem(e);
 
 	if (rc)
 		return rc;
