@@ -453,6 +453,23 @@ int resize_entry(struct level *in, uint32_t i, uint64_t size, struct err *e)
 	return rc;
 }
 
+/* The file that a model's geometry lies in beside it. */
+static int resize_behind(struct level *l, unsigned k, uint64_t size, struct source **out, struct err *e)
+{
+	const char *ext = l->unit->format->behind;
+	struct edit_file *f;
+	unsigned file;
+	int rc;
+
+	if (k != 1 || !ext || unit_file_beside(l->edit->tree, l->unit, ext, &file))
+		return err_set(e, EROFS, "what lies in another file cannot change its size");
+	rc = open_file(l->edit, file, &f, e);
+	rc = rc ? rc : resize_file(l->edit, file, size, e);
+	if (!rc)
+		*out = src_ref(f->run.root);
+	return rc;
+}
+
 static int resize(const struct surroundings *s, unsigned k, uint64_t size, struct source **out, struct err *e)
 {
 	struct level *l = level_of(s), *at = k ? in_order(l) : l;
@@ -461,7 +478,7 @@ static int resize(const struct surroundings *s, unsigned k, uint64_t size, struc
 	if (k && l->unit->format->nmembers)
 		return resize_member(l, k - 1, size, out, e);
 	if (k && !at)
-		return err_set(e, EROFS, "what lies in another file cannot change its size");
+		return resize_behind(l, k, size, out, e);
 	if (!k && l->inner && l->inner != l->run)
 		return err_set(e, EROFS, "what it is stored in cannot change its size");
 	if (k) {

@@ -3,6 +3,7 @@ readers, that number and nothing else; what cannot be is refused whole; all of a
 and back changes nothing, or the vertex that was moved."""
 import json
 import os
+import random
 import shutil
 import struct
 import sys
@@ -294,6 +295,58 @@ def two_files(t):
          'and a mesh that cannot be leaves the picture alone', r.stderr[-300:])
 
 
+def lone(t):
+    """A source that is one file, with others of the model beside it: what lies in them changes in the same commit."""
+    reader, maker = script('mhp', 'readmhp'), script('mhp', 'mkmhp')
+    rng = random.Random(7)
+    model = maker.pmo_node(maker.new_model(rng, '102', [2], 4, 1, companion=True))
+    parts = {'m.pmo': model.data, 'm.geo': model.companion, 'm.tmh': maker.bank(rng, 1).data,
+             'm.ahi': maker.write_skeleton(maker.new_skeleton(rng, 'mhp3rd', 4))}
+
+    def facts(folder):
+        b = {k: v for k, v in state(folder).items() if k in parts}
+        return b, {'m.pmo': reader.pmo(b['m.pmo'], b['m.geo']), 'm.ahi': reader.ahi(b['m.ahi']),
+                   'm.tmh': reader.tmh(b['m.tmh'])}
+
+    def all_of_it(g):
+        p = g.primitive()
+        g.set(p['attributes']['TEXCOORD_0'], 0, [0.5, 0.25])
+        g.doc['nodes'][0]['translation'] = [1, 2, 3]
+        repaint(g, 0, [255, 0, 0, 255])
+
+    def more_triangles(g):
+        all_of_it(g)
+        p = g.primitive()
+        a = g.doc['accessors'][p['indices']]
+        old = [g.get(p['indices'], i)[0] for i in range(a['count'])]
+        new = old + [i for k in range(0, len(old), 3) for i in (old[k], old[k + 2], old[k + 1])]
+        view = g.add(struct.pack(f'<{len(new)}{FORMATS[a["componentType"]]}', *new))
+        g.doc['accessors'].append(dict(a, bufferView=view, byteOffset=0, count=len(new)))
+        p['indices'] = len(g.doc['accessors']) - 1
+
+    for what, change, files in (('numbers', all_of_it, {'m.geo', 'm.ahi', 'm.tmh'}),
+                                ('triangles', more_triangles, set(parts))):
+        folder = t.dir(what)
+        for name, b in parts.items():
+            t.file(f'{folder}/{name}', b)
+        here = os.path.join(folder, 'm.pmo')
+        before, was = facts(folder)
+        glb = Edit(run('cat', here, 'model.glb').stdout)
+        change(glb)
+        r = put(t, here, 'model.glb', glb, '-g')
+        after, now = facts(folder)
+        t.ok(not r.returncode, f'{what} of a lone file: saved', r.stderr[-300:])
+        t.same({k for k in parts if before[k] != after[k]}, files, 'and those files changed')
+        t.same(now['m.ahi']['bones'][0]['offset'][:3], [1, 2, 3], 'the bone lies where it was put')
+        faces = [sum(len(x['faces']) for x in v['m.pmo']['meshes']) for v in (was, now)]
+        t.ok(faces[1] > faces[0] if what == 'triangles' else faces[1] == faces[0], 'the mesh has its triangles', faces)
+        t.same(run('log', here).stdout.count(b'model.glb'), 1, 'as one commit')
+        t.same(sorted(n for n in os.listdir(folder) if n not in parts), ['m.pmo.modelfs-undo'], 'of the lone file')
+        run('undo', here)
+        t.ok(facts(folder)[0] == before, 'which undo takes back in all of them')
+        t.same(sorted(os.listdir(folder)), sorted(parts), 'and leaves nothing')
+
+
 # ---------------------------------------------------------------- refusals
 
 def refused(t):
@@ -473,4 +526,4 @@ def blender_moved(t):
 
 
 if __name__ == '__main__':
-    lib.main(unchanged, mod3, jom, mhp, two_files, refused, mounted, blender, blender_moved)
+    lib.main(unchanged, mod3, jom, mhp, two_files, lone, refused, mounted, blender, blender_moved)
