@@ -223,10 +223,13 @@ static void test_nothing(void **state)
 	struct geo_wish wish[] = { WISH("clip_000", 0, 30, ON_3(there_and_back)) };
 	struct geo_wish named[] = { WISH("slot_000", GEO_NONE, 30, ON_3(there_and_back)) };
 	struct geo_wish other[] = { WISH("slot_007", GEO_NONE, 30, ON_3(tent)) };
+	struct geo_wish none[] = { WISH("clip_001", 1, 30, ON_3(tent)) };
 	struct edited k;
 
 	(void)state;
 	OPEN(&k, p3rd);
+	assert_int_equal(put(&k, NULL, none, 1, 0), 0);
+	assert_false(none->taken);
 	accepted(&k, NULL, wish, 1, 0);
 	accepted(&k, NULL, named, 1, 0);
 	assert_int_equal(put(&k, NULL, other, 1, 0), 0);       /* there is no such motion, which is for others to say */

@@ -359,7 +359,7 @@ static int take_clip(struct putting *x, struct geo_wish *wish)
 	wish->taken = !rc;
 	rc = rc ? rc : put_motion(x, &clip, wish);
 	arena_free(&a);
-	return rc;
+	return rc == -ENOENT ? 0 : rc;         /* there is no such clip, which is for others to say */
 }
 
 static int take_all(struct putting *x)

@@ -1,7 +1,12 @@
-/* Animation pack: whatever the bytes, probe and open agree, the header can be described, a clip is refused or shown. */
+/* Animation pack: whatever the bytes, probe and open agree, the header can be described, a clip is refused or shown.
+ * Animations that are to be otherwise are refused or written: then a sound pack is still sound, and the same once more
+ * changes nothing. */
+#include <string.h>
+
 #include "build.h"
 #include "export.h"
 #include "fuzz.h"
+#include "plan.h"
 
 #define BONES 6u
 #define CLIPS 16u
@@ -42,18 +47,92 @@ static void wander(const struct geo_wish *w, uint32_t joint, double seconds, str
 	geo_turn_of(angle, out->turn);
 }
 
-/* Nothing can be written, but all that would be is worked out. */
+/* A pack that is edited: over a plan, as long as it likes to be. */
+struct editing { struct surroundings around; struct plan plan; struct source *root; };       /* around: first */
+
+static void must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void renew(struct editing *k)
+{
+	src_put(k->root);
+	k->root = src_overlay(&k->plan);
+	must(k->root);
+}
+
+static int resize(const struct surroundings *s, unsigned part, uint64_t size, struct source **out, struct err *e)
+{
+	struct editing *k = (struct editing *)(uintptr_t)s;
+
+	(void)e;
+	must(!part && !plan_resize(&k->plan, size));
+	renew(k);
+	*out = src_ref(k->root);
+	return 0;
+}
+
+static int put(struct editing *k, const struct geo_skeleton *s, struct geo_wish *w, const struct geo_timing *timing)
+{
+	struct object *o;
+	struct err e = { 0 };
+	int rc;
+
+	must(!object_open(&fmt_anm, k->root, &k->around, &o, NULL) && o->variant);
+	rc = fmt_anm.model->clips_put(o, s, w, 1, timing, &e);
+	must(!rc || (e.code == -rc && *e.text));
+	object_close(o);
+	return rc;
+}
+
+static bool is_sound(struct editing *k)
+{
+	struct object *o;
+	bool is;
+
+	must(!object_open(&fmt_anm, k->root, &k->around, &o, NULL));
+	is = o->variant && !o->faults && !object_verify(o, NULL);
+	object_close(o);
+	return is;
+}
+
+static void put_twice(struct object *o, const struct geo_skeleton *s, struct geo_wish w, const struct geo_timing *timing)
+{
+	struct editing k = { .around = { .resize = resize } };
+	bool sound;
+	uint8_t *was, *now;
+	size_t size;
+
+	plan_init(&k.plan, o->src);
+	renew(&k);
+	sound = is_sound(&k);
+	if (!put(&k, s, &w, timing) && sound) {
+		must(is_sound(&k));
+		size = (size_t)k.plan.size;
+		was = malloc(2 * size + 1);
+		must(was);
+		now = was + size;
+		must(!plan_read(&k.plan, was, size, 0));
+		k.around.again = true;
+		must(!put(&k, s, &w, timing) && k.plan.size == size && !plan_read(&k.plan, now, size, 0) &&
+		     !memcmp(was, now, size));
+		free(was);
+	}
+	src_put(k.root);
+	plan_free(&k.plan);
+}
+
 static void wish(struct object *o, const struct geo_skeleton *s)
 {
 	double much = (double)(o->src->size % 16);
-	struct geo_wish w[2] = { { "slot_000", GEO_NONE, 0.4, wander, &much }, { "clip", 0, 0.3, wander, &much } };
-	struct geo_timing timing = { 0 };
-	struct err e;
+	struct geo_timing timing = { .tolerance = o->src->size % 3 };
 
 	if (!object_count(o, PART_CLIP))
 		return;
-	fmt_anm.model->clips_put(o, s, &w[0], 1, &timing, &e);
-	fmt_anm.model->clips_put(o, s, &w[1], 1, &timing, &e);
+	put_twice(o, s, (struct geo_wish){ "slot_000", GEO_NONE, 0.4, wander, &much }, &timing);
+	put_twice(o, s, (struct geo_wish){ "clip", 0, 0.3, wander, &much, .slopeless = true }, &timing);
 }
 
 /* On a skeleton of two parts. */

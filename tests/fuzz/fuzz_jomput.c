@@ -2,8 +2,9 @@
  * the same bytes when the same is written again. Where vertices lie at one place, it may be hard to tell which is which
  * a second time: then a save is refused, and the last is not asked for here.
  *
- *     0  1  what is written: an OBJ, a document, a picture
- *     ..    the text; or pixels, RGBA, as far as they go */
+ *     0  1  what is written: an OBJ, a document, a picture, an animation
+ *     ..    the text; or pixels, RGBA, as far as they go; or tolerance, how long it is, and eighths by which it differs
+ *           at both keys: of each bone three places, three angles */
 #include <math.h>
 #include <string.h>
 
@@ -14,15 +15,15 @@
 
 extern const struct format fmt_jom;
 
-static const struct target { enum { OBJ, YAML, PICTURE } what; unsigned kind; uint32_t index; } targets[] = {
+static const struct target { enum { OBJ, YAML, PICTURE, CLIP } what; unsigned kind; uint32_t index; } targets[] = {
 	{ OBJ, 0, 0 }, { OBJ, 0, 1 }, { OBJ, 0, 2 }, { OBJ, 0, MESH_WHOLE },
 	{ YAML, DOC_HEADER, 0 }, { YAML, DOC_OWN, 0 }, { YAML, DOC_MESH, 0 }, { YAML, DOC_IMAGE, 1 },
 	{ YAML, DOC_SKELETON, 0 }, { YAML, DOC_CLIP, 0 },
-	{ PICTURE, 0, 0 }, { PICTURE, 0, 1 },
+	{ PICTURE, 0, 0 }, { PICTURE, 0, 1 }, { CLIP, 0, 0 },
 };
 
-/* A model that is edited: over a plan, as long as it likes to be. */
-struct editing { struct surroundings around; struct plan plan; struct source *root; };       /* around: first */
+/* A model that is edited: over a plan, as long as it likes to be. first: as it was. */
+struct editing { struct surroundings around; struct plan plan; struct source *root, *first; };       /* around: first */
 
 static struct editing *editing_of(const struct surroundings *s)
 {
@@ -118,6 +119,52 @@ static int write_picture(struct editing *k, const struct target *t, const uint8_
 	return rc;
 }
 
+/* The stored animation with something added that grows from its first key to its last one. */
+struct moving { struct geo_clip clip; const struct geo_skeleton *s; double last; const uint8_t *p; size_t n; };
+
+static double eighths(const struct moving *m, size_t i)
+{
+	return i < m->n ? (int8_t)m->p[i] / 8.0 : 0;
+}
+
+static void moved(const struct geo_wish *w, uint32_t joint, double seconds, struct geo_pose *out)
+{
+	const struct moving *m = w->ctx;
+	double s = seconds / m->last, angle[3], by[4], was[4];
+
+	geo_track_at(&m->clip, &m->clip.track[joint], &m->s->joint[joint], seconds * m->clip.rate, out);
+	for (unsigned k = 0; k < 3; k++) {
+		out->move[k] += (1 - s) * eighths(m, 12 * joint + k) + s * eighths(m, 12 * joint + 3 + k);
+		angle[k] = (1 - s) * eighths(m, 12 * joint + 6 + k) + s * eighths(m, 12 * joint + 9 + k);
+	}
+	memcpy(was, out->turn, sizeof was);
+	geo_turn_of(angle, by);
+	out->turn[0] = by[3] * was[0] + by[0] * was[3] + by[1] * was[2] - by[2] * was[1];
+	out->turn[1] = by[3] * was[1] - by[0] * was[2] + by[1] * was[3] + by[2] * was[0];
+	out->turn[2] = by[3] * was[2] + by[0] * was[1] - by[1] * was[0] + by[2] * was[3];
+	out->turn[3] = by[3] * was[3] - by[0] * was[0] - by[1] * was[1] - by[2] * was[2];
+}
+
+static int write_clip(struct editing *k, const struct target *t, const uint8_t *p, size_t n, struct arena *a,
+		      struct err *e)
+{
+	struct object *o = open_model(k), *before;
+	struct geo_skeleton s = { 0 };
+	struct moving m = { .s = &s, .last = 10 / 60.0, .p = n > 2 ? p + 2 : p, .n = n > 2 ? n - 2 : 0 };
+	struct geo_timing timing = { .tolerance = n ? p[0] / 32.0 : 0 };
+	struct geo_wish w = { "WALK", t->index, n > 1 ? p[1] / 60.0 : m.last, moved, &m, false, false };
+	int rc;
+
+	must(!fmt_jom.model->skeleton(o, &s, a, e) && !geo_settle(&s, a, e));
+	must(!object_open(&fmt_jom, k->first, NULL, &before, NULL));
+	must(!fmt_jom.model->clip(before, t->index, &s, &m.clip, a, e) && m.clip.ntracks == s.n);
+	rc = fmt_jom.model->clips_put(o, &s, &w, 1, &timing, e);
+	must(w.taken);
+	object_close(before);
+	object_close(o);
+	return rc;
+}
+
 static int write_it(struct editing *k, const struct target *t, const uint8_t *p, size_t n, bool again)
 {
 	struct arena a = { 0 };
@@ -128,6 +175,8 @@ static int write_it(struct editing *k, const struct target *t, const uint8_t *p,
 		rc = write_obj(k, t, p, n, &a, &e);
 	else if (t->what == YAML)
 		rc = write_yaml(k, t, p, n, again, &a, &e);
+	else if (t->what == CLIP)
+		rc = write_clip(k, t, p, n, &a, &e);
 	else
 		rc = write_picture(k, t, p, n, &a, &e);
 	must(!rc || (e.code == -rc && *e.text));
@@ -189,6 +238,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	build_jom_hut(&b);
 	memory = src_memory(b.p, b.len);
 	must(memory);
+	k.first = memory;
 	plan_init(&k.plan, memory);
 	renew(&k);
 	if (!write_it(&k, &targets[data[0] % ARRAY_LEN(targets)], data + 1, size - 1, false))
