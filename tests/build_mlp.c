@@ -216,3 +216,15 @@ void build_three(struct build_mlp *b, struct buf part[BUILD_PARTS])
 	build_mlp_mesh(b, &(struct build_mlp_mesh){ 0x33333333, 3, 3, 8, three, 1, { { 0, 3, 0xcc } }, false, true });
 	build_mlp(b, part);
 }
+
+void build_three_apart(struct build_mlp *b, struct buf part[BUILD_PARTS])
+{
+	struct buf *mgp = &part[BUILD_MGP];
+
+	build_three(b, part);
+	for (unsigned i = 0; i < 64; i++)
+		put8(mgp, 0);
+	memmove(mgp->p + 80, mgp->p + 16, 32);
+	memset(mgp->p + 16, 0, 64);
+	setb32(&part[BUILD_MLP], build_mlp_record(2) + 12, 80);
+}

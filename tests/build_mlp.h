@@ -47,5 +47,7 @@ void setb32(struct buf *b, size_t at, uint32_t v);
 /* Three meshes: 0 of four vertices with rows of 4 bytes and two submeshes of two triangles each, the second of which
  * has one with a repeated index; 1 of three vertices without rows; 2 of three vertices with rows of 8 bytes. */
 void build_three(struct build_mlp *b, struct buf part[BUILD_PARTS]);
+/* The same with more zeros between the slices of the MGP than the MLP has anywhere. */
+void build_three_apart(struct build_mlp *b, struct buf part[BUILD_PARTS]);
 
 #endif

@@ -3,15 +3,20 @@
  * entry changes.
  *
  *     0  1  which source, modulo 6: the demo archive, those of models.h, or one of the input
- *     1  1  1: -o grow; 2: also files that are no views; 4: the source is an archive of packed models; 8: a quartet
+ *     1  1  1: -o grow; 2: also files that are no views; 4: the source is an archive of packed models; 8: a quartet;
+ *           16: a PAK; 32: what a search finds in noise; 64: a GLB
  *     2  2  which of its files
  *     4  2  of an archive of the input: its length, then the archive
- *     ..    changes: kind, place (2), length; bytes */
+ *     ..    changes: kind, place (2), length; bytes
+ *
+ * Of a GLB the numbers behind the text change, which are vertices, bones and keys, and words of its text for others as
+ * long as they. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "apply.h"
+#include "bytes.h"
 #include "databin.h"
 #include "export.h"
 #include "fuzz.h"
@@ -44,8 +49,8 @@ static unsigned take16(struct input *in)
 
 /* ---- archives ---- */
 
-/* Views come first. */
-struct source_tree { struct tree *t; struct node v[NODES_MOST]; unsigned n, views; };
+/* Views come first; GLB files are apart. */
+struct source_tree { struct tree *t; struct node v[NODES_MOST], glb[NODES_MOST]; unsigned n, views, nglb; };
 
 static bool is_view(struct node n)
 {
@@ -55,13 +60,23 @@ static bool is_view(struct node n)
 		     l->kind == LEAF_WEIGHTS || l->kind == LEAF_PNG || l->kind == LEAF_FILE);
 }
 
+static bool is_glb(struct node n)
+{
+	const struct leaf *l = node_leaf(n);
+
+	return l && l->kind == LEAF_GLB;
+}
+
 static int collect(void *ctx, const struct node_entry *e)
 {
 	struct source_tree *s = ctx;
 
 	if (e->dir)
 		return s->n == NODES_MOST ? 1 : node_list(s->t, e->node, 0, true, collect, s);
-	if (s->n < NODES_MOST && !node_may_write(s->t, e->node, NULL)) {
+	if (is_glb(e->node)) {
+		if (s->nglb < NODES_MOST && !node_may_write(s->t, e->node, NULL))
+			s->glb[s->nglb++] = e->node;
+	} else if (s->n < NODES_MOST && !node_may_write(s->t, e->node, NULL)) {
 		s->v[s->n++] = e->node;
 		if (is_view(e->node)) {
 			s->v[s->n - 1] = s->v[s->views];
@@ -75,7 +90,7 @@ static bool open_tree(struct source_tree *s, const uint8_t *p, size_t n)
 {
 	struct tree_options opt = { .cache = 16 << 20, .write = true };
 
-	s->n = s->views = 0;
+	s->n = s->views = s->nglb = 0;
 	if (tree_open(fuzz_file(p, n), &opt, &s->t, NULL))
 		return false;
 	node_list(s->t, tree_root(s->t), 0, true, collect, s);
@@ -88,9 +103,10 @@ static void demo(struct buf *out)
 		abort();
 }
 
-#define PACKED 5u
+enum { PACKED = 5, NAMED, HIDDEN };
 static void (*const makers[])(struct buf *out) = {
-	demo, models_databin, models_mod3, models_jom, models_tex, [PACKED] = models_arc
+	demo, models_databin, models_mod3, models_jom, models_tex, [PACKED] = models_arc, [NAMED] = models_pak,
+	[HIDDEN] = models_hidden
 };
 
 static void write_file(const char *path, struct buf *b)
@@ -153,7 +169,7 @@ static struct source_tree *ours(unsigned which)
 	static struct source_tree tree[ARRAY_LEN(makers)];
 	struct source_tree *s = &tree[which];
 	char path[] = "/tmp/modelfs-edit-XXXXXX";
-	struct tree_options opt = { .cache = 64 << 20, .write = true };
+	struct tree_options opt = { .cache = 64 << 20, .write = true, .carve = which == HIDDEN };
 	struct buf b = { 0 };
 	int fd;
 
@@ -167,7 +183,7 @@ static struct source_tree *ours(unsigned which)
 	unlink(path);
 	close(fd);
 	buf_free(&b);
-	if (!s->n)
+	if (!s->views || (which != 4 && !s->nglb))     /* a picture is no model */
 		abort();
 	return s;
 }
@@ -308,8 +324,50 @@ static bool make_picture(struct node n, struct buf *out, struct input *in)
 	return ok;
 }
 
+/* A float by a factor or to anything; other bytes to anything. */
+static void change_number(uint8_t *p, unsigned kind, const uint8_t *by, size_t n)
+{
+	float v;
+
+	if (kind & 1 && n) {
+		memcpy(&v, p, sizeof v);
+		v = v * (1 + (float)(int8_t)by[0] / 64) + (n > 1 ? (float)(int8_t)by[1] / 16 : 0);
+		memcpy(p, &v, sizeof v);
+	} else {
+		memcpy(p, by, n < 4 ? n : 4);
+	}
+}
+
+static void change_glb(struct buf *b, struct input *in)
+{
+	size_t text = b->len < 28 ? 0 : 20 + (size_t)le_u32(b->p + 12), rest;
+
+	if (!text || b->len < text + 12)
+		return;
+	rest = b->len - text - 8;
+	for (unsigned i = 0; i < CHANGES_MOST && in->n; i++) {
+		unsigned kind = *take(in, 1);
+		size_t at = take16(in), n;
+		const uint8_t *p = take(in, 1);
+
+		n = p ? *p % 8 : 0;
+		n = n < in->n ? n : in->n;
+		p = take(in, n);
+		if (kind & 8)
+			memcpy(b->p + 20 + (at * (text - 28) >> 16), p, n);
+		else
+			change_number(b->p + text + 8 + ((at * (rest - 3) >> 16) & ~(size_t)3), kind, p, n);
+	}
+}
+
 static bool make(struct tree *t, struct node n, struct buf *text, struct input *in)
 {
+	if (is_glb(n)) {
+		if (!read_node(t, n, text))
+			return false;
+		change_glb(text, in);
+		return true;
+	}
 	if (node_leaf(n) && node_leaf(n)->kind == LEAF_PNG)
 		return make_picture(n, text, in);
 	if (!read_node(t, n, text))
@@ -386,7 +444,7 @@ static void check(struct edit *ed, struct node n, struct store *text)
 
 	if (unit_object(u->tree, u, &hold, &was, NULL))
 		abort();
-	sound = is_sound(was) && is_view(n);
+	sound = is_sound(was) && (is_view(n) || is_glb(n));
 	cached_put(hold);
 	edit_reopen(ed);
 	if (edit_object(ed, u, &now, &e)) {
@@ -441,6 +499,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (data[1] & 8) {
 		s = quartet();
+	} else if (data[1] & (16 | 32)) {
+		s = ours(data[1] & 16 ? NAMED : HIDDEN);
 	} else if (data[1] & 4 || data[0] % 6 < PACKED) {
 		s = ours(data[1] & 4 ? PACKED : data[0] % 6);
 	} else {
@@ -452,9 +512,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			return 0;
 	}
 	s->t->grow = data[1] & 1;
-	most = data[1] & 2 ? s->n : s->views;
+	most = data[1] & 64 ? s->nglb : data[1] & 2 ? s->n : s->views;
 	if (most) {
-		n = s->v[(data[2] | (unsigned)data[3] << 8) % most];
+		n = (data[1] & 64 ? s->glb : s->v)[(data[2] | (unsigned)data[3] << 8) % most];
 		if (make(s->t, n, &text, &in))
 			save(s->t, n, &text);
 	}

@@ -7,6 +7,7 @@
 #include "build_mhp.h"
 #include "build_mlp.h"
 #include "build_mod3.h"
+#include "build_pak.h"
 #include "build_pmo.h"
 #include "build_tex.h"
 #include "build_tmh.h"
@@ -202,4 +203,44 @@ void models_arc(struct buf *out)
 	buf_free(&bank);
 	buf_free(&pac);
 	buf_free(&inner);
+}
+
+void models_pak(struct buf *out)
+{
+	struct buf part[3], model = { 0 }, picture = { 0 };
+
+	models_quartet(part);
+	models_mod3(&model);
+	models_tex(&picture);
+	build_pak(out, &(struct build_pak){ BUILD_PAK_LAST, .align = 16, .gap = 100 }, (const struct build_file_in_pak[]){
+		{ "x.mlp", part[0].p, part[0].len }, { "x.mmp", part[1].p, part[1].len },
+		{ "x.mgp", part[2].p, part[2].len }, { "pl/body.mod3", model.p, model.len },
+		{ "pl/body.tex", picture.p, picture.len } }, 5);
+	out->bad |= part[0].bad || part[1].bad || part[2].bad || model.bad || picture.bad;
+	for (unsigned k = 0; k < 3; k++)
+		buf_free(&part[k]);
+	buf_free(&model);
+	buf_free(&picture);
+}
+
+/* ---- carved ---- */
+
+void models_hidden(struct buf *out)
+{
+	static const size_t at[3] = { 100, 0x800, 0xa00 };
+	struct build_mlp b;
+	struct buf part[BUILD_PARTS];
+	uint32_t seed = 1;
+
+	for (unsigned i = 0; i < 0x1000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		put8(out, seed >> 24);
+	}
+	build_three_apart(&b, part);
+	for (unsigned k = 0; k < 3; k++) {
+		out->bad |= part[k].bad || at[k] + part[k].len > (k < 2 ? at[k + 1] : out->len);
+		if (!out->bad)
+			memcpy(out->p + at[k], part[k].p, part[k].len);
+		buf_free(&part[k]);
+	}
 }
