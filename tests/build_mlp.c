@@ -1,5 +1,7 @@
 #include "build_mlp.h"
 
+#include <string.h>
+
 #include "bytes.h"
 
 static void putb16(struct buf *b, unsigned v)
