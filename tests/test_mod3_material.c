@@ -272,6 +272,9 @@ static void test_library(void **state)
 	assert_int_equal(fmt_mod3.model->material(o, 1, &m, &a, &e), 0);
 	assert_int_equal(m.image, 1);
 	assert_string_equal(m.head, "");
+	assert_true(m.bare_colour);
+	for (unsigned k = 0; k < 4; k++)
+		assert_float_equal(m.colour[k], k < 3 ? 0.8 : 1, 1e-6);
 	assert_int_equal(fmt_mod3.model->material(o, 0, &m, &a, &e), 0);
 	assert_int_equal(m.image, -1);
 	arena_free(&a);

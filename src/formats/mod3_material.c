@@ -191,9 +191,11 @@ int mod3_material(struct object *o, uint32_t i, struct geo_material *out, struct
 		return err_at(e, EBADMSG, o->src, t->at, "material names", "material %u of %u", i, t->n);
 	out->name = arena_printf(a, "%s", m->material[i]);
 	out->image = -1;
-	out->head = "";                        /* a MOD3 knows no colours */
+	/* A MOD3 knows no colours. Without a picture it is the grey that programs give an MTL without one. */
+	out->head = "";
+	out->bare_colour = true;
 	for (unsigned k = 0; k < 4; k++)
-		out->colour[k] = 1;
+		out->colour[k] = k < 3 ? 0.8f : 1;
 	found = mod3_library_material(m, i, &number);
 	for (uint32_t k = found ? found->n : 0; k-- > 0;) {
 		const struct mrl3_map *map = &m->library->map[found->first + k];
