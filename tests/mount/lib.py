@@ -195,7 +195,7 @@ def other(*args, limit=LIMIT, **kw):
 def blender(t, script, job):
     """Runs a script whose last argument is a file with the job in JSON: what it writes to that file's name + .out."""
     job, script = t.file('job.json', json.dumps(job).encode()), t.file('script.py', script.encode())
-    code, said = other('blender', '-b', '--factory-startup', '-noaudio', '--python', script, '--', job,
+    code, said = other('blender', '-b', '-t', '1', '--factory-startup', '-noaudio', '--python', script, '--', job,
                        # Blender takes its libraries from the Python of the system.
                        env={**os.environ, 'HOME': t.dir('home'), 'PATH': os.defpath}, limit=LIMIT * 4)
     if not os.path.exists(job + '.out'):
