@@ -16,14 +16,17 @@ struct boning {
 	const struct geo_skeleton *was;
 	const uint32_t *node;
 	uint32_t *bone_of;                     /* of each node: the joint + 1; 0 */
-	struct place *old, *given, *now;       /* in the model: as shown, as the file has it, settled */
+	struct place *old, *given;             /* in the model: as shown, as the file has it */
+	struct place *meant, *now;             /* the latter with its axes turned back, and where it is to rest */
 	uint8_t *state;                        /* 1: placed, or on the way to it */
 	uint8_t *apart;                        /* the file has it where the model is tied to it, not where it rests */
+	uint8_t *moved;                        /* it, or one that it hangs on, is not where the file was to have it */
 	uint32_t *path;
 	double size, reach;
 };
 
 #define TURN_REACH 1e-3
+#define APART 1e-3                             /* of the model's size: what is tied elsewhere than it rests */
 
 /* ---- places ---- */
 
@@ -188,10 +191,9 @@ static bool tied_place(const struct geo_joint *j, struct place *out)
 	return true;
 }
 
-/* Where a bone is now that was there, as shown `old`: with its axes turned back, and still where it lies where it was.
- * How far off it is. */
-static double settle(const struct boning *x, const struct place *base, const struct place *old,
-		     const struct place *given, struct place *out)
+/* Where the file has a bone that was at `base`: with its axes turned back, and still there when it is not off by more
+ * than programs move what they leave alone. How far off it is. */
+static double settle(const struct boning *x, const struct place *base, const struct place *given, struct place *out)
 {
 	double r[9], p[9], m[9], off = 0, turned = 0;
 
@@ -201,41 +203,77 @@ static double settle(const struct boning *x, const struct place *base, const str
 	turn_back(m, p);
 	for (unsigned k = 0; k < 9; k++)
 		turned = fmax(turned, fabs(m[k] - base->m[k]));
-	*out = *old;
-	if (turned > TURN_REACH) {
-		between(base->m, m, r);
-		for (unsigned k = 0; k < 3; k++)
-			rotate(old->m, r + 3 * (size_t)k, out->m + 3 * (size_t)k);
-	}
 	for (unsigned k = 0; k < 3; k++)
 		off = fmax(off, fabs(given->at[k] - base->at[k]));
-	for (unsigned k = 0; k < 3 && off > x->reach; k++)
-		out->at[k] += given->at[k] - base->at[k];
+	*out = *base;
+	if (turned > TURN_REACH)
+		memcpy(out->m, m, sizeof m);
+	if (off > x->reach)
+		memcpy(out->at, given->at, sizeof out->at);
 	return fmax(off, x->size * turned);
 }
 
-/* Parents come first. Blender lays bones where the model was tied to them, also where they are elsewhere at rest. */
+/* What hangs at `meant` of a parent, when that is at `to` in the place of `from`. */
+static struct place carried(const struct place *from, const struct place *to, const struct place *meant)
+{
+	double at[3], own[3], m[9];
+	struct place out;
+
+	for (unsigned k = 0; k < 3; k++)
+		at[k] = meant->at[k] - from->at[k];
+	rotate_back(from->m, at, own);
+	rotate(to->m, own, out.at);
+	between(from->m, meant->m, m);
+	for (unsigned k = 0; k < 3; k++) {
+		out.at[k] += to->at[k];
+		rotate(to->m, m + 3 * (size_t)k, out.m + 3 * (size_t)k);
+	}
+	return out;
+}
+
+/* Blender lays bones where the model was tied to them, also where they are elsewhere at rest, and forgets the rest.
+ * Such a one that was moved rests and is tied in one place from then on: the one that the file has it at, seen from the
+ * bone that it hangs on. */
+static void settle_tied(struct boning *x, uint32_t i, double off)
+{
+	struct place tied, meant, none;
+	int32_t up = x->was->joint[i].parent;
+	const struct place *from = up < 0 ? &origin : &x->meant[up], *to = up < 0 ? &origin : &x->now[up];
+	bool moved;
+
+	if (off <= x->reach || !tied_place(&x->was->joint[i], &tied) || settle(x, &tied, &x->given[i], &meant) >= off)
+		return;
+	moved = memcmp(&meant, &tied, sizeof meant);
+	/* What is tied to where it rests, but for the last bits, is moved like others. */
+	if (moved && settle(x, &x->old[i], &tied, &none) <= APART * x->size)
+		return;
+	x->apart[i] = 1;
+	x->moved[i] = moved || (up >= 0 && x->moved[up]);
+	x->meant[i] = meant;
+	x->now[i] = x->moved[i] ? carried(from, to, &meant) : x->old[i];
+}
+
+/* Parents come first. */
 static void place_bone(struct boning *x, uint32_t i)
 {
 	const struct geo_joint *j = &x->was->joint[i];
 	const struct scene_node *n = x->node[i] ? &x->scene->node[x->node[i] - 1] : NULL;
 	const struct geo_joint *up = j->parent < 0 ? NULL : &x->was->joint[j->parent];
 	int32_t file_up = n ? bone_above(x, x->node[i] - 1) : -1;
-	struct place tied, other;
 	double scale[3], off;
 
 	scale_of(up ? up->scale : NULL, scale);
 	x->old[i] = below(up ? &x->old[j->parent] : &origin, scale, j->move, j->turn);
-	x->now[i] = x->given[i] = x->old[i];
+	x->now[i] = x->meant[i] = x->given[i] = x->old[i];
+	x->apart[i] = x->moved[i] = 0;
 	if (!n)
 		return;
 	scale_of(file_up < 0 ? NULL : x->scene->node[x->node[file_up] - 1].scale, scale);
 	x->given[i] = below(file_up < 0 ? &origin : &x->given[file_up], scale, n->move, n->turn);
-	off = settle(x, &x->old[i], &x->old[i], &x->given[i], &x->now[i]);
-	x->apart[i] = off > x->reach && tied_place(j, &tied) &&
-		      settle(x, &tied, &x->old[i], &x->given[i], &other) < off;
-	if (x->apart[i])
-		x->now[i] = other;
+	off = settle(x, &x->old[i], &x->given[i], &x->meant[i]);
+	x->now[i] = x->meant[i];
+	x->moved[i] = memcmp(&x->now[i], &x->old[i], sizeof *x->now) || (up && x->moved[j->parent]);
+	settle_tied(x, i, off);
 }
 
 /* Without recursion: files can have chains of any length. */
@@ -314,11 +352,13 @@ static int compare_foreign(struct boning *x, struct geo_skeleton *now, uint8_t *
 
 	x->old = arena_alloc(a, n, sizeof *x->old);
 	x->given = arena_alloc(a, n, sizeof *x->given);
+	x->meant = arena_alloc(a, n, sizeof *x->meant);
 	x->now = arena_alloc(a, n, sizeof *x->now);
 	x->state = arena_alloc(a, n, 1);
 	x->apart = arena_alloc(a, n, 1);
+	x->moved = arena_alloc(a, n, 1);
 	x->path = arena_alloc(a, n, sizeof *x->path);
-	if (!x->apart || !x->old || !x->given || !x->now || !x->state || !x->path)
+	if (!x->old || !x->given || !x->meant || !x->now || !x->state || !x->apart || !x->moved || !x->path)
 		return err_nomem(e);
 	/* Once to see how large all of it is. */
 	place_bones(x);
@@ -330,9 +370,7 @@ static int compare_foreign(struct boning *x, struct geo_skeleton *now, uint8_t *
 		if (x->node[i])
 			change[i] = settle_bone(x, i, &now->joint[i]);
 		if (change[i] && x->apart[i])
-			return err_set(e, EINVAL, "bone %.60s is moved, but the model is tied to it elsewhere than "
-				       "it rests, which the program has lost; skeleton.yaml can move it",
-				       now->joint[i].name);
+			change[i] |= GEO_TIED;
 	}
 	return 0;
 }

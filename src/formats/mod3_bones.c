@@ -21,6 +21,7 @@ typedef double matrix[16];
 struct wanted {
 	const struct ynode *position, *local, *parent;         /* NULL: the text does not change it */
 	bool changed;                          /* its place relative to the model */
+	bool tied;                             /* its inverse is that of its place, whatever is stored */
 };
 
 enum state { UNSEEN, CLEAN, DIRTY };
@@ -271,7 +272,7 @@ static int follow_inverse(struct edit *x, uint32_t i, struct err *e)
 	for (unsigned k = 0; k < 16; k++) {
 		float to = (float)(x->now[i][k] + 0.0);
 
-		if (known && (float)x->was[i][k] == to)
+		if (known && !x->wanted[i].tied && (float)x->was[i][k] == to)
 			continue;              /* the stored number is as good as it was */
 		if (!isfinite(to))
 			return err_set(e, EINVAL, "the inverse matrix of bone %u would not be finite", i);
@@ -433,6 +434,7 @@ static int put_rest(struct edit *x, const struct geo_skeleton *now, const uint8_
 			turn_and_scale(&now->joint[i], x->local + (size_t)i * MOD3_MATRIX_SIZE);
 		if (change[i] & GEO_MOVED)
 			move(x, i, now->joint[i].move);
+		x->wanted[i].tied = change[i] & GEO_TIED;
 	}
 	rc = rc ? rc : follow(x, e);
 	return rc ? rc : write_bones(x, e);

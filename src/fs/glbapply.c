@@ -89,6 +89,23 @@ static const char *first_changed(const struct geo_skeleton *s, const uint8_t *ch
 	return i < s->n ? s->joint[i].name : NULL;
 }
 
+static void say_tied(struct putting *x, const struct geo_skeleton *s, const uint8_t *change)
+{
+	uint32_t n = 0, first = 0;
+	char text[200];
+
+	for (uint32_t i = s->n; i-- > 0;)
+		if (change[i] & GEO_TIED) {
+			first = i;
+			n++;
+		}
+	if (!n)
+		return;
+	snprintf(text, sizeof text, "%u bones (%.60s) rested elsewhere than the model was tied to them, which the file "
+		 "does not know; both are where it has them now", n, s->joint[first].name);
+	edit_say(x->ed, text);
+}
+
 static int put_bones(struct putting *x, struct err *e)
 {
 	uint8_t *change = arena_alloc(x->a, (size_t)x->skeleton.n + 1, 1);
@@ -105,6 +122,8 @@ static int put_bones(struct putting *x, struct err *e)
 		return err_set(e, EINVAL, "bone %.60s is another one, and bones of this model cannot be written", name);
 	rc = edit_object(x->ed, u, &o, e);
 	rc = rc ? rc : u->format->model->skeleton_put(o, &now, change, e);
+	if (!rc)
+		say_tied(x, &now, change);
 	rc = rc || u == x->u ? rc : edit_touch(x->ed, u, e);
 	edit_reopen(x->ed);
 	return rc;

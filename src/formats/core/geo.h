@@ -209,8 +209,9 @@ struct geo_skeleton {
 	struct geo_joint *joint;
 };
 
-/* What somebody wants a joint at rest to be otherwise than it is shown; bits. */
-enum geo_change { GEO_MOVED = 1, GEO_TURNED = 2, GEO_SCALED = 4 };
+/* What somebody wants a joint at rest to be otherwise than it is shown; bits. GEO_TIED, with others: where it rests now
+ * is where the model is tied to it too, wherever that was before. */
+enum geo_change { GEO_MOVED = 1, GEO_TURNED = 2, GEO_SCALED = 4, GEO_TIED = 8 };
 
 /* At rest in its parent's place. */
 void geo_joint_reset(struct geo_joint *j);
