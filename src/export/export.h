@@ -116,7 +116,8 @@ struct glb_edit {
 	uint32_t left_out;                     /* vertices whose further weights the program dropped, which stay */
 };
 /* Mesh of node `node` of the scene against what is shown; bone[k]: number in the skeleton of joint k of its skin, -1:
- * it has none of that name. EINVAL says what cannot be. */
+ * it has none of that name; GLB_UNTIED: what hangs on it has no weights. EINVAL says what cannot be. */
+#define GLB_UNTIED (-2)
 int glb_compare(const struct geo_scene *scene, uint32_t node, const struct glb_shown *was, const int32_t *bone,
 		struct glb_edit *out, struct arena *a, struct err *e);
 /* Bones of the scene against those that are shown, settled. node[i]: that of joint i + 1; 0: it is missing, and stays.

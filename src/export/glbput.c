@@ -138,7 +138,6 @@ int glb_compare(const struct geo_scene *scene, uint32_t node, const struct glb_s
 	if (!rc) {
 		rc = x.pair.same ? put_keep_topology(&x, e) : put_change_topology(&x, e);
 		out->tangents = x.turned;
-		out->colours_lost = x.mixed_up;
 	}
 	if (!rc && x.torn[1])
 		rc = err_set(e, EINVAL, "%.60s: vertices %u and %u are one vertex of the model, and have different "

@@ -136,12 +136,22 @@ static const float *shown_colour(const struct making *x, uint32_t was)
 	return p->colour ? p->colour[i] : NULL;
 }
 
+static bool has_colours(const struct soup *s)
+{
+	for (uint32_t k = 0; k < s->mesh->nprimitives; k++)
+		if (s->mesh->primitive[k].colour)
+			return true;
+	return false;
+}
+
 /* Blender 3.4 gives vertex number N of a mesh the colour that the mesh's corner number N has. Such colours cannot be
- * taken, and where that explains them nobody has edited any. */
+ * taken, and where that explains them nobody has edited any. In its files they have to be right for most vertices to be
+ * believed: of a mesh that is all new, or painted all over, nothing else tells it. */
 bool put_find_mixed_up(struct making *x)
 {
 	const struct pairing *p = &x->pair;
 	uint32_t *rank = arena_alloc(x->a, (size_t)p->was.nvertices + 1, sizeof *rank), n = 0, right = 0, mixed = 0;
+	bool likely = strstr(x->scene->generator, "Blender I/O v3.4.");
 
 	for (uint32_t f = 0; rank && f < p->was.nfaces; f++)
 		for (unsigned c = 0; c < 3; c++)
@@ -160,7 +170,8 @@ bool put_find_mixed_up(struct making *x)
 		right += colour_stays(x, q->colour[local], own, 3);
 		mixed += other && colour_stays(x, q->colour[local], other, 3);
 	}
-	x->mixed_up = mixed > right;
+	x->mixed_up = has_colours(&p->was) && has_colours(&p->now) &&
+		      (mixed > right || (likely && (mixed == right || right < p->now.nvertices / 2)));
 	return rank;
 }
 
@@ -218,13 +229,14 @@ bool put_take_more(struct making *x, uint32_t now, uint32_t was, uint32_t to)
 
 	take_giver(x, now, to);
 	look_at_tangent(x, p, i, q, j);
-	if (p->colour && !(x->mixed_up && q) && (!q || !q->colour || !colour_stays(x, p->colour[i], q->colour[j], 3))) {
-		ok = make_colours(x);
-		if (ok)
+	if (p->colour && (!q || !q->colour || !colour_stays(x, p->colour[i], q->colour[j], 3))) {
+		x->out->colours_lost |= x->mixed_up;
+		ok = x->mixed_up || make_colours(x);
+		if (ok && !x->mixed_up)
 			give(x->put->colour[to], p->colour[i], 3);
-		x->out->mesh = true;
+		x->out->mesh |= !x->mixed_up;
 	}
-	if (ok && p->alpha && !(x->mixed_up && q) &&
+	if (ok && p->alpha && !x->mixed_up &&
 	    (!q || (q->alpha && !alpha_stays(x, p->colour[i][3], q->colour[j][3])))) {
 		ok = make_alpha(x);
 		if (ok)

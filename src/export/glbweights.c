@@ -47,6 +47,8 @@ static void get(const struct scene_primitive *p, uint32_t i, const int32_t *bone
 		if (!(w > 0))
 			continue;
 		b = bone ? bone[p->joint[at][k % 4]] : p->joint[at][k % 4];
+		if (b == GLB_UNTIED)
+			continue;
 		while (same < out->n && out->v[same].bone != b)
 			same++;
 		if (same == out->n)
@@ -106,7 +108,7 @@ static int check_names(const struct weighing *x, const struct influences *now, u
 	for (unsigned k = 0; k < 4 * p->nsets; k++) {
 		size_t at = (size_t)i * p->nsets + k / 4;
 
-		if (p->weight[at][k % 4] > 0 && x->bone[p->joint[at][k % 4]] < 0)
+		if (p->weight[at][k % 4] > 0 && x->bone[p->joint[at][k % 4]] == -1)
 			return err_set(e, EINVAL, "%.40s: vertex %u hangs on \"%.60s\", and the skeleton has no bone "
 				       "of that name", name, vertex,
 				       x->scene->node[skin->joint[p->joint[at][k % 4]]].name);

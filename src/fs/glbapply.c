@@ -52,6 +52,9 @@ static int match_skin(struct putting *x, uint32_t i, struct err *e)
 		const char *name = x->scene.node[skin->joint[k]].name;
 
 		bone[k] = find_bone(&x->skeleton, name);
+		/* Blender hangs on it what has no weights. */
+		if (bone[k] < 0 && !strcmp(name, "neutral_bone"))
+			bone[k] = GLB_UNTIED;
 		if (bone[k] < 0)
 			continue;
 		/* Skins can share bones. */
