@@ -21,7 +21,7 @@ struct putting {
 	struct unit *u;
 	struct geo_scene scene;
 	struct geo_skeleton skeleton;          /* as it is shown */
-	int32_t **bone;                        /* of each skin: of each joint its number in the skeleton, or -1, GLB_UNTIED */
+	int32_t **bone;                        /* of each skin: what glb_compare() wants of each joint */
 	uint32_t *bone_node;                   /* of each bone: its node + 1; 0: it is missing */
 	const char **name;                     /* of each mesh's node, as it is shown; NULL: there is none */
 	uint32_t nmeshes;
