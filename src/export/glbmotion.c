@@ -14,6 +14,7 @@
 
 #define SAME 1e-5                              /* of places and turns at rest, for 1 and what is more */
 #define STILL 1e-4                             /* what does not count as moving */
+#define FLAT 1e-6                              /* scales that are nothing */
 
 struct bone {
 	uint32_t node;
@@ -190,15 +191,38 @@ static struct matrix world_at(const struct bones *b, int32_t bone, const struct 
 	return world;
 }
 
-/* Where it goes here. */
-static struct matrix moved_here(const struct motion *m, int32_t bone, double seconds)
+/* From the axes of its parent's node to those of the bone's, both at their place. */
+static struct matrix local_at(const struct motion *m, uint32_t bone, double seconds)
 {
-	struct matrix w;
+	float move[4], turn[4], scale[4];
+	struct matrix local;
 
-	if (bone < 0)
-		return matrix_nowhere;
-	w = world_at(m->bones, bone, m, seconds);
-	return matrix_times(&w, &m->bones->v[bone].after);
+	sample_node(m->bones, bone, m, seconds, move, turn, scale);
+	local = matrix_placed(move, turn, scale);
+	return matrix_times(&m->bones->v[bone].before, &local);
+}
+
+/* Where it goes here, in its parent. What hangs on the same bone in both is where its node is in that one's, however
+ * much all of them are scaled. */
+static struct matrix moved_here(const struct motion *m, uint32_t bone, double seconds)
+{
+	const struct bones *b = m->bones;
+	int32_t up = b->s->joint[bone].parent;
+	struct matrix w, from = matrix_nowhere;
+
+	if (b->v[bone].parent == up) {
+		w = local_at(m, bone, seconds);
+		from = up < 0 ? matrix_nowhere : b->v[up].after;
+	} else {
+		w = world_at(b, (int32_t)bone, m, seconds);
+		if (up >= 0) {
+			from = world_at(b, up, m, seconds);
+			from = matrix_times(&from, &b->v[up].after);
+		}
+	}
+	w = matrix_times(&w, &b->v[bone].after);
+	from = inverse(&from);
+	return matrix_times(&from, &w);
 }
 
 static void pose_of(const float *move, const float *turn, const float *scale, struct geo_pose *out)
@@ -212,12 +236,57 @@ static void pose_of(const float *move, const float *turn, const float *scale, st
 	}
 }
 
+static void cross(const float *a, const float *b, float *out)
+{
+	for (unsigned k = 0; k < 3; k++)
+		out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+}
+
+static bool is_flat(const float *v)
+{
+	return fabs((double)v[0]) + fabs((double)v[1]) + fabs((double)v[2]) < FLAT;
+}
+
+/* Something at a right angle to v. */
+static void side_of(const float *v, float *out)
+{
+	float axis[3] = { 0 };
+
+	axis[fabsf(v[0]) < fabsf(v[1]) ? 0 : 1] = 1;
+	cross(v, axis, out);
+}
+
+/* As geo_joint_place(), where axes can be scaled to nothing: they point anywhere. */
+static void place_pose(const struct matrix *m, struct geo_joint *j)
+{
+	float whole[16] = { [15] = 1 }, *v[5];
+	bool flat[3];
+
+	for (unsigned k = 0; k < 12; k++)
+		whole[k / 3 * 4 + k % 3] = (float)m->v[k];
+	for (unsigned c = 0; c < 5; c++)
+		v[c] = whole + 4 * (size_t)(c % 3);
+	for (unsigned c = 0; c < 3; c++)
+		flat[c] = is_flat(v[c]);
+	for (unsigned c = 0; c < 3 && flat[0] && flat[1] && flat[2]; c++)
+		v[c][c] = 1;
+	for (unsigned c = 0; c < 3; c++)
+		if (!is_flat(v[c]) && is_flat(v[c + 1]) && is_flat(v[c + 2]))
+			side_of(v[c], v[c + 1]);
+	for (unsigned c = 0; c < 3; c++)
+		if (is_flat(v[c]))
+			cross(v[c + 1], v[c + 2], v[c]);
+	geo_joint_place(j, whole);
+	for (unsigned c = 0; c < 3; c++)
+		j->scale[c] = flat[c] ? 0 : j->scale[c];
+}
+
 static void at(const struct geo_wish *w, uint32_t joint, double seconds, struct geo_pose *out)
 {
 	const struct motion *m = w->ctx;
 	const struct geo_joint *rest = &m->bones->s->joint[joint];
-	float move[4], turn[4], scale[4], whole[16] = { 0 };
-	struct matrix up, own;
+	float move[4], turn[4], scale[4];
+	struct matrix own;
 	struct geo_joint j = *rest;
 
 	if (m->bones->direct) {
@@ -225,14 +294,8 @@ static void at(const struct geo_wish *w, uint32_t joint, double seconds, struct 
 		pose_of(move, turn, scale, out);
 		return;
 	}
-	up = moved_here(m, rest->parent, seconds);
-	own = moved_here(m, (int32_t)joint, seconds);
-	up = inverse(&up);
-	own = matrix_times(&up, &own);
-	for (unsigned k = 0; k < 12; k++)
-		whole[k / 3 * 4 + k % 3] = (float)own.v[k];
-	whole[15] = 1;
-	geo_joint_place(&j, whole);
+	own = moved_here(m, joint, seconds);
+	place_pose(&own, &j);
 	pose_of(j.move, j.turn, j.scale, out);
 }
 

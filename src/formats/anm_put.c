@@ -8,11 +8,13 @@
 
 #include "anm.h"
 #include "bytes.h"
+#include "matrix.h"
 
 #define FRAME_MOST 32767u                      /* of a key */
 #define KEY_MOST 32767.0                       /* value and slopes of a key */
 #define TRACK_MOST 0xffffu                     /* bytes of a track of MHP3rd */
 #define TIME_SLACK 1e-3                        /* of a frame: times are floats */
+#define SCALE_SLACK 1e-4                       /* of axes: much less than a step of their scale */
 
 struct putting {
 	struct object *o;
@@ -65,12 +67,58 @@ static void rest_of(const struct geo_joint *j, double rest[GEO_CHANNELS])
 	geo_angles_of(turn, rest + GEO_TURN);
 }
 
+/* Whether both turn a bone of that scale to the same: what is scaled to nothing can be turned anyhow. */
+static bool same_turn(const struct changing *c, const struct geo_pose *was, const struct geo_pose *now)
+{
+	double a[9], b[9], reach = ANM_ANGLE + c->x->tolerance;
+	float turn[2][4];
+
+	if (geo_turns_apart(was->turn, now->turn) <= reach)
+		return true;
+	for (unsigned k = 0; k < 4; k++) {
+		turn[0][k] = (float)was->turn[k];
+		turn[1][k] = (float)now->turn[k];
+	}
+	matrix_turn(turn[0], a);
+	matrix_turn(turn[1], b);
+	for (unsigned k = 0; k < 9; k++)
+		if (!(fabs((a[k] - b[k]) * now->scale[k / 3]) <= reach * fabs(now->scale[k / 3]) + SCALE_SLACK))
+			return false;
+	return true;
+}
+
+/* Two axes scaled below zero are a half turn around the third, and programs tell neither from the other: of the ways
+ * to say it, the one whose turn is nearest to what it was. */
+static void turn_halfway(const struct geo_pose *was, struct geo_pose *now)
+{
+	double least = geo_turns_apart(was->turn, now->turn), q[4];
+	unsigned best = 3;
+
+	memcpy(q, now->turn, sizeof q);
+	for (unsigned k = 0; k < 3; k++) {
+		double half[4], apart;
+
+		half[k] = q[3];
+		half[3] = -q[k];
+		half[(k + 1) % 3] = q[(k + 2) % 3];
+		half[(k + 2) % 3] = -q[(k + 1) % 3];
+		apart = geo_turns_apart(was->turn, half);
+		if (apart >= least)
+			continue;
+		least = apart;
+		best = k;
+		memcpy(now->turn, half, sizeof half);
+	}
+	for (unsigned k = 0; k < 3 && best < 3; k++)
+		now->scale[k] *= k == best ? 1 : -1;
+}
+
 /* Angles are those stored where both turns are the same, and else as near to those before as they can be. */
 static void sample_turn(const struct changing *c, const struct geo_pose *was, const struct geo_pose *now, uint32_t f,
 			struct samples *v, bool *apart)
 {
 	double angle[3], to[3];
-	bool same = geo_turns_apart(was->turn, now->turn) <= ANM_ANGLE + c->x->tolerance;
+	bool same = same_turn(c, was, now);
 
 	for (unsigned k = 0; k < 3; k++) {
 		angle[k] = v->was[GEO_TURN + k][f];
@@ -89,19 +137,23 @@ static void sample(const struct changing *c, const struct geo_track *t, uint32_t
 	double rest[GEO_CHANNELS];
 	struct geo_pose was, now;
 	struct geo_point p;
-	bool apart = false;
+	bool apart = false, mirrored = false;
 
 	rest_of(j, rest);
-	for (uint32_t f = 0; f < c->n; f++) {
-		geo_track_at(c->clip, t, j, f, &was);
-		c->wish->at(c->wish, joint, f / c->x->rate, &now);
+	for (uint32_t f = 0; f < c->n; f++)
 		for (unsigned k = 0; k < GEO_CHANNELS; k++) {
 			v->was[k][f] = rest[k];
 			if (t->curve[k].n) {
 				geo_curve_at(&t->curve[k], f, false, false, &p);
 				v->was[k][f] = p.value;
 			}
+			mirrored |= k >= GEO_SCALE && v->was[k][f] < 0;
 		}
+	for (uint32_t f = 0; f < c->n; f++) {
+		geo_track_at(c->clip, t, j, f, &was);
+		c->wish->at(c->wish, joint, f / c->x->rate, &now);
+		if (mirrored)
+			turn_halfway(&was, &now);
 		for (unsigned k = 0; k < 3; k++) {
 			v->now[GEO_MOVE + k][f] = now.move[k];
 			v->now[GEO_SCALE + k][f] = now.scale[k];
