@@ -36,6 +36,8 @@ struct changing {
 	const struct geo_clip *clip;
 	const struct geo_wish *wish;
 	uint32_t n;                            /* frames */
+	uint32_t ignored, ignored_frame;       /* channels that were moved where only others have keys; of the first */
+	uint32_t ignored_joint;
 	struct anm_motion **motion;            /* of each clip of the pack: as it becomes; NULL: not read yet */
 	struct arena *a;
 };
@@ -236,6 +238,54 @@ static int put_keys(const struct changing *c, struct anm_moves *t, unsigned chan
 	return 0;
 }
 
+static bool stays_at(const struct samples *v, unsigned k, double frame)
+{
+	return fabs(v->now[k][(uint32_t)frame] - v->was[k][(uint32_t)frame]) <= anm_unit(k);
+}
+
+/* Whether a channel keeps what it has around a frame although it was moved there: it has no key there, and those around
+ * stay. */
+static bool is_ignored(const struct changing *c, const struct geo_curve *curve, const struct samples *v, unsigned k,
+		       double frame)
+{
+	uint32_t i = 0;
+
+	while (i < curve->n && curve->key[i].frame <= frame)
+		i++;
+	return i && i < curve->n && curve->key[i - 1].frame >= 0 && curve->key[i].frame < c->n &&
+	       !stays_at(v, k, frame) && stays_at(v, k, curve->key[i - 1].frame) && stays_at(v, k, curve->key[i].frame);
+}
+
+/* A program that knows no slopes has a key where one of three axes has one. What was moved at such a key of another
+ * axis is no edit that could be told from a curve that has lost its slopes. */
+static int count_ignored(struct changing *c, const struct geo_track *t, unsigned k, const struct samples *v)
+{
+	const struct geo_curve *curve = &t->curve[k - k % 3];
+	size_t n = (size_t)curve[0].n + curve[1].n + curve[2].n;
+	double *frame = arena_alloc(c->a, n + 1, sizeof *frame);
+	bool any = false;
+
+	if (!frame)
+		return err_nomem(c->x->e);
+	n = geo_key_frames(curve, frame);
+	for (size_t i = 0; i < n && frame[i] < c->n && !any; i++) {
+		any = is_ignored(c, &t->curve[k], v, k, frame[i]);
+		if (any && !c->ignored++) {
+			c->ignored_frame = (uint32_t)frame[i];
+			c->ignored_joint = t->joint;
+		}
+	}
+	return 0;
+}
+
+static void say_ignored(const struct changing *c)
+{
+	if (c->ignored)
+		object_say(c->x->o, "animation \"%.60s\": %u places or scales were moved at keys that only their other axes "
+			   "have, the first one at frame %u of bone %.60s; they stay. With -o baked all frames are keys",
+			   c->wish->name, c->ignored, c->ignored_frame, c->x->s->joint[c->ignored_joint].name);
+}
+
 static int put_channel(struct changing *c, const struct geo_track *t, unsigned k, const struct samples *v)
 {
 	struct geo_fit how = { .unit = anm_unit(k), .most = KEY_MOST };
@@ -252,8 +302,9 @@ static int put_channel(struct changing *c, const struct geo_track *t, unsigned k
 		return refuse(c, t->joint, why.text);
 	if (rc)
 		return err_nomem(c->x->e);
-	if (!changed)
-		return 0;
+	rc = how.at_keys ? count_ignored(c, t, k, v) : 0;
+	if (rc || !changed)
+		return rc;
 	if (k >= GEO_SCALE && !t->curve[k].n && ((const struct anm_pack *)c->x->o->priv)->game == ANM_MHFU)
 		return refuse(c, t->joint, "it is scaled, and Freedom Unite crashes on channels that scale");
 	rc = get_motion(c, t->clip, &m);
@@ -359,6 +410,8 @@ static int put_motion(struct putting *x, const struct geo_clip *clip, const stru
 		of[clip->track[i].joint] = &clip->track[i];
 	for (uint32_t j = 0; j < x->s->n && !rc; j++)
 		rc = put_joint(&c, of[j], j);
+	if (!rc)
+		say_ignored(&c);
 	for (uint32_t i = 0; i < clip->ntracks && !rc; i++)
 		x->agreed[clip->track[i].clip] |= !c.motion[clip->track[i].clip];
 	for (uint32_t i = 0; i < nclips && !rc; i++)
