@@ -472,14 +472,20 @@ json.dump([], open(sys.argv[-1] + '.out', 'w'))
 
 
 def there_and_back(t):
-    """Imported into Blender and exported, with bones turned as Blender likes them: no byte changes."""
+    """Imported into Blender and exported, with bones turned as Blender likes them: no byte changes. Scales of these
+    movesets go below zero and through it, which Blender says by half turns."""
     lib.need('blender')
     jom = os.path.join(corpus(t, 'jom', 'mkjom.py', '--out', 'OUT')[gltf.SEEDS[0]], 'files', 'SKEL4.JOM')
-    pac = os.path.join(corpus(t, 'mhp', 'mkmhp.py', 'OUT', '--what', 'pac')[gltf.SEEDS[0]], 'pac', 'monster_1.pac')
+    mhp = corpus(t, 'mhp', 'mkmhp.py', 'OUT')[gltf.SEEDS[0]]
+    pac, archive = (os.path.join(mhp, *n) for n in (('pac', 'monster_1.pac'), ('mhp3rd', 'DATA.BIN')))
+    listed = lib.files(t.extract(archive))
+    some = [(archive, p, 30, o) for p in listed if re.search(r'animations/00[0-3]\.glb$', p)
+            for o in ((), ('-o', 'baked'))][:8]
+    t.ok(len(some) == 8, 'there are movesets', some)
     jobs, saves = [], []
-    for k, (source, path, fps, options) in enumerate((
+    for k, (source, path, fps, options) in enumerate([
             (jom, 'animations/all.glb', 60, ()), (pac, '01.pmo/animations/000.glb', 30, ()),
-            (pac, '01.pmo/animations/001.glb', 30, ('-o', 'baked')))):
+            (pac, '01.pmo/animations/001.glb', 30, ('-o', 'baked'))] + some):
         glb = t.file(f'in{k}.glb', lib.run('cat', *options, source, path).stdout)
         jobs.append([glb, os.path.join(t.folder, f'out{k}.glb'), fps])
         saves.append((source, path, options, jobs[-1][1]))
@@ -672,6 +678,47 @@ def edited(t):
          'a channel that was not there gets one key', [r.stderr, now.get((k, 'scale_x'))])
 
 
+def said_otherwise(t):
+    """The same pose by other numbers is no edit: a half turn for two scales below zero, any turn of what is scaled to
+    nothing; and one that is turned besides keeps those scales."""
+    if not os.path.isdir(lib.CORPUS):
+        raise lib.Skip('no corpus')
+    m, rng = lib.module('mkmhp'), random.Random(5)
+    model, skeleton = m.new_model(rng, '102', [1], 8, 1, tame=True), m.new_skeleton(rng, 'mhp3rd', 8)
+    pack = m.new_anim(rng, 'mhp3rd', 1, 1, 2)
+    turn = [dict(bit=b, keys=[[v, 0, 0, 0], [v + 500, 9, 0, 0]]) for b, v in ((8, 300), (16, -700), (32, 1500))]
+    pack['clips'][0]['tracks'] = [
+        turn + [dict(bit=b, keys=[[v, 0, 0, 0]]) for b, v in scales]
+        for scales in (((512, -300), (1024, -200), (2048, 400)), ((512, 0), (1024, 0)))]
+    folder = t.dir('said')
+    for ext, data in (('pmo', m.pmo_node(model).data), ('ahi', m.write_skeleton(skeleton)),
+                      ('anm', m.write_anim(pack))):
+        with open(os.path.join(folder, 'em047.' + ext), 'wb') as f:
+            f.write(data)
+    path, was = 'em047.pmo/animations/000.glb', read(folder, 'em047.anm')
+    name, glb = 'clip_000', lib.run('cat', folder, path).stdout
+
+    def first_z(v, degrees):
+        x, y, z, w = v
+        s, c = math.sin(math.radians(degrees) / 2), math.cos(math.radians(degrees) / 2)
+        return [c * x + s * y, c * y - s * x, c * z + s * w, c * w - s * z]
+
+    def other(b, node, degrees, scaled, extra=0):
+        b = baked(b, name, node, 'rotation', 10,
+                  lambda f, v: first_z(turned_z(v, extra if f == 9 else 0), degrees))
+        return baked(b, name, node, 'scale', 10, lambda f, v: [x * y for x, y in zip(v, scaled)])
+    for what, data in (('two scales below zero as a half turn', other(glb, 2, 180, (-1, -1, 1))),
+                       ('a turn around what is left of a bone', other(glb, 3, 50, (1, 1, 1)))):
+        r = put(t, folder, path, data)
+        t.ok(not r.returncode and read(folder, 'em047.anm') == was, what, r.stderr)
+    before = rows_of(lib.run('cat', folder, path[:-3] + 'yaml').stdout)
+    r = put(t, folder, path, other(glb, 2, 180, (-1, -1, 1), 20))
+    now = rows_of(lib.run('cat', folder, path[:-3] + 'yaml').stdout)
+    t.ok(not r.returncode and {k for k in now if now[k] != before.get(k)} == {(0, 'rotation_z')},
+         'turned by 20 degrees besides: only that channel has other keys', [r.stderr, now])
+    t.ok(abs(now[0, 'rotation_z'][-1][0] - (2000 + 20 / 180 * 8192)) <= 1, 'by that much', now[0, 'rotation_z'])
+
+
 def refused(t):
     if not os.path.isdir(lib.CORPUS):
         raise lib.Skip('no corpus')
@@ -752,4 +799,4 @@ def jom_edited(t):
 
 if __name__ == '__main__':
     lib.main(mhfu, mhp3rd, species, options, jom, valid, blender, assimp, there_and_back, mounted, unchanged, edited,
-             refused, jom_edited)
+             said_otherwise, refused, jom_edited)
