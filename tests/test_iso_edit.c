@@ -294,6 +294,24 @@ static void test_link_before_it_is_opened_again(void **state)
 	edited_close(&k);
 }
 
+/* Written where it lies: nothing moves, but others are told of. */
+static void test_written_in_place(void **state)
+{
+	struct disc d;
+	struct edited k;
+	struct entries v;
+
+	(void)state;
+	make(&d, true);
+	begin(&k, &d);
+	v = listed(k.o);
+	fmt_iso9660.container->tell_shared(k.o, &v, find(k.o, "FIRST.DAT"));
+	assert_string_equal(k.said, "");
+	fmt_iso9660.container->tell_shared(k.o, &v, find(k.o, "LINK.DAT"));
+	assert_string_equal(k.said, "LINK.DAT and SHARED.DAT have the same sectors: both are changed\n");
+	edited_close(&k);
+}
+
 /* A file that begins in the same place with another length, and one in the middle of it. */
 static void test_overlapping(void **state)
 {
@@ -559,7 +577,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_longer), cmocka_unit_test(test_shorter), cmocka_unit_test(test_same),
 		cmocka_unit_test(test_nothing_and_back), cmocka_unit_test(test_link),
-		cmocka_unit_test(test_link_before_it_is_opened_again), cmocka_unit_test(test_overlapping),
+		cmocka_unit_test(test_link_before_it_is_opened_again),
+		cmocka_unit_test(test_written_in_place), cmocka_unit_test(test_overlapping),
 		cmocka_unit_test(test_ends), cmocka_unit_test(test_other_tree), cmocka_unit_test(test_end_of_the_image),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_empty_with_a_place),
 		cmocka_unit_test(test_raw), cmocka_unit_test(test_cut_in_the_last_sector),

@@ -411,8 +411,8 @@ static int locate(const struct object *o, unsigned section, struct span *out)
 
 static const struct container_ops container = {
 	.open = open_iso, .list = list, .locate = locate, .verify = iso_verify, .info = iso_info, .more = iso_more,
-	.info_is_all = true, .medium = medium, .medium_put = medium_put, .resize = iso_resize, .separator = '/',
-	.volume = true,
+	.info_is_all = true, .medium = medium, .medium_put = medium_put, .resize = iso_resize,
+	.tell_shared = iso_tell_shared, .separator = '/', .volume = true,
 };
 
 const struct format fmt_iso9660 = {

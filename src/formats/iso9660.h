@@ -182,5 +182,6 @@ int iso_demo(struct buf *out, struct err *e);
 
 /* container_ops.resize (iso_edit.c) */
 int iso_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, struct err *e);
+void iso_tell_shared(struct object *o, const struct entries *v, uint32_t i);   /* container_ops.tell_shared */
 
 #endif

@@ -319,3 +319,11 @@ int iso_resize(struct object *o, struct entries *v, uint32_t i, uint64_t size, s
 	free(t.record);
 	return rc;
 }
+
+void iso_tell_shared(struct object *o, const struct entries *v, uint32_t i)
+{
+	struct edit t = { .o = o, .iso = o->priv, .v = v->v, .i = i, .size = v->v[i].size };
+
+	if (!check_entry(&t, NULL) && !object_again(o))
+		tell_others(&t);
+}

@@ -653,6 +653,8 @@ int edit_resize_kid(struct edit *ed, struct unit *u, uint32_t kid, uint64_t size
 		rc = replace_entry(l, kid, size, &run, e);
 	else if (!rc && size != l->entries.v[kid].size)
 		rc = resize_entry(l, kid, size, e);
+	else if (!rc && u->format->container->tell_shared)
+		u->format->container->tell_shared(l->object, &l->entries, kid);
 	if (rc)
 		return rc;
 	src = run ? src_ref(run->root) : entry_source(l->inside, u->format, &l->entries.v[kid]);

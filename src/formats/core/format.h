@@ -459,6 +459,8 @@ struct container_ops {
 	 * entries where the format has to; writes the table through o->src and brings *v up to date. ENOSPC names the
 	 * bytes missing. */
 	int (*resize)(struct object *, struct entries *v, uint32_t i, uint64_t size, struct err *);
+	/* The bytes of entry i are written where they lie: says what else has them. NULL: nothing ever has. */
+	void (*tell_shared)(struct object *, const struct entries *v, uint32_t i);
 	/* Gives entry i other contents, in an object opened over an edit of a container that packs its entries. As
 	 * resize(), of the bytes that are stored. */
 	int (*put)(struct object *, struct entries *v, uint32_t i, struct source *now, struct err *);
