@@ -14,7 +14,7 @@ EDIT.BIN       a copy of BIG.BIN, made anew each time
 EDIT.zip       the same files, stored, and materials.yaml
 NAME.sqfs      the names of a tree, as empty files, for squashfuse_ll
 disc.iso       CODED.BIN as DATA.BIN on a disc
-half.iso       256 MiB that pack to about half, on a disc; half-2k.cso, half-16k.cso: the same in blocks of 2 and 16 KiB
+half.iso       256 MiB of tables, text and noise on a disc; half-2k.cso, half-16k.cso: the same packed, to three fifths
 raw.bin        a disc of 32 MiB in raw sectors; flat.iso: the same in plain ones; copies are written to
 folder/        one file of 1 GiB, and 10,000 files in 100 folders
 """
@@ -42,6 +42,7 @@ PACKED_FILES, PACKED_SIZE = 5000, 20000
 CARVED = 1 << 30
 PLAIN_FILE, MANY_FOLDERS, MANY_FILES = 1 << 30, 100, 100
 HALF, WRITTEN_DISC = 256 << 20, 32 << 20
+WORDS = [b'position', b'texture', b'walk', b'stand', b'monster', b'camera', b'light', b'sound', b'door', b'stage']
 MOUNT_TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'mount')
 HI_STEP, HI_MOD, LO_STEP, LO_MOD = 0x2345, 0xFFD9, 0x7F8D, 0xFFF1
 
@@ -272,12 +273,20 @@ class Inputs:
             f.write(head)
 
     def half(self):
-        def noise():
+        """What lies on discs, by turns of 64 KiB: tables of numbers, text, and what is packed already."""
+        def mixed():
             rng = random.Random(1)
-            mask = int.from_bytes(b'\x0f\xff\x33\x0f' * (1 << 18), 'little')
-            for _ in range(HALF >> 20):
-                yield (int.from_bytes(rng.randbytes(1 << 20), 'little') & mask).to_bytes(1 << 20, 'little')
-        return self.make('half.iso', lambda to: self.write_iso(to, 'HALF.DAT', noise()))
+            for i in range(HALF >> 16):
+                if i % 3 == 0:
+                    rows = (struct.pack('<3f4HI', i + k / 7, math.sin(k / 50), k % 91 * 0.25, k, k + 1, k + 2, 255, i)
+                            for k in range((1 << 16) // 24 + 1))
+                    piece = b''.join(rows)
+                elif i % 3 == 1:
+                    piece = b''.join(b'%s = %d, %d\n' % (rng.choice(WORDS), rng.randrange(999), k) for k in range(5000))
+                else:
+                    piece = rng.randbytes(1 << 16)
+                yield piece[:1 << 16].ljust(1 << 16, b'.')
+        return self.make('half.iso', lambda to: self.write_iso(to, 'HALF.DAT', mixed()))
 
     def half_packed(self, block):
         def write(to):
