@@ -276,7 +276,7 @@ static int extract_dir(struct extract *x, struct cmd_place *dir, int fd)
 	if (cmd_names(dir, &names, &why))
 		note_failure(x, dir, "", why.text);
 	at = (const char *)names.p;
-	end = at + names.len;
+	end = names.len ? at + names.len : at;
 	while (at < end && !rc) {
 		if (*at == '/') {
 			rc = settle(x, dir, at + 1, extract_folder(x, dir, fd, at + 1));

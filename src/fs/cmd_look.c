@@ -211,7 +211,7 @@ static int ls_dir(struct ls *l, struct cmd_place *dir)
 	if (cmd_names(dir, &names, &why))
 		ls_fail(l, dir->path, why.text);
 	at = (const char *)names.p;
-	end = at + names.len;
+	end = names.len ? at + names.len : at;
 	while (at < end && !rc)
 		rc = ls_turn(l, dir, &at, end);
 	at = last;
