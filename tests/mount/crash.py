@@ -16,7 +16,7 @@ import lib
 from lib import BLOCK, LIMIT, PROGRAM, SANITIZERS, Mount, read, run
 
 LONG = os.environ.get('MODELFS_LONG') == '1'
-KILLS = 1000 if LONG else 60 if SANITIZERS else 200
+KILLS = 1000 if LONG else 50 if SANITIZERS else 200
 KILLS_GROW = KILLS_UNDO = KILLS_PUT = 200 if LONG else 10 if SANITIZERS else 25
 SEED = 3
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO)     # what calls say when the daemon is; EIO: a write was lost

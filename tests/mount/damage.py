@@ -22,12 +22,12 @@ SECONDS = 5 * SLOW
 MEMORY = 64 << 20
 SEED = 20240601
 KINDS = ('pac', 'pmo', 'tmh', 'ahi', 'anm')
-# Under sanitizers each program takes ten times as long to start and to draw its previews; the fuzzers see far more.
-WORDS = 16 if SANITIZERS else 64                   # of each file, overwritten one after the other
+WORDS = 64                                         # of each file, overwritten one after the other
 VALUES = (0, 1, 0x7fffffff, 0xfffffff0)
-STEPS, HEAD = (25, 25) if SANITIZERS else (100, 100)       # lengths to which each file is cut; and all below HEAD
+STEPS, HEAD = 100, 100                             # lengths to which each file is cut; and all below HEAD
 NAMES_STAY = 1.5                                   # seconds; the kernel may keep names and listings for one
-ALONE, TOGETHER = (20, 60) if SANITIZERS else (60, 200)     # rounds of random damage
+ALONE, TOGETHER = 60, 200                          # rounds of random damage
+THIN = 4 if SANITIZERS else 1                      # the units are damaged at every place under the sanitizers
 
 
 class Result:
@@ -226,10 +226,11 @@ def samples(t):
 
 
 def overwritten(t):
-    for kind, data in samples(t):
+    for turn, (kind, data) in enumerate(samples(t)):
         worst, bad = Worst(), []
         for at in range(0, min(4 * WORDS, len(data) - 3), 4):
-            for value in VALUES:
+            one = THIN > 1 or kind == 'bin'        # all of its models are drawn each time
+            for value in [VALUES[(at // 4 + turn) % len(VALUES)]] if one else VALUES:
                 part = data[:at] + struct.pack('<I', value) + data[at + 4:]
                 path = os.path.join(t.folder, f'word-{at:x}-{value:x}.{kind}')
                 with open(path, 'wb') as f:
@@ -243,7 +244,7 @@ def lengths(t):
     for kind, data in samples(t):
         worst, bad = Worst(), []
         steps = {len(data) * i // STEPS for i in range(STEPS)}
-        for n in sorted(steps | set(range(min(HEAD, len(data)))) | {len(data) - 1}):
+        for n in sorted(steps | set(range(min(HEAD, len(data)))) | {len(data) - 1})[::THIN]:
             path = os.path.join(t.folder, f'length-{n}.{kind}')
             with open(path, 'wb') as f:
                 f.write(data[:n])
@@ -264,11 +265,11 @@ def random_alone(t):
     rng = random.Random(SEED)
     for kind, data in samples(t):
         worst, bad = Worst(), []
-        for i in range(ALONE):
+        for i in range(ALONE // THIN):
             path = os.path.join(t.folder, f'random-{SEED}-{i}.{kind}')
             with open(path, 'wb') as f:
                 f.write(spoil(rng, data))
-            bad += alone(t, path, kind, False, worst, i % 20 == 0)
+            bad += alone(t, path, kind, False, worst, i % (20 // THIN) == 0)
             os.unlink(path)
         t.none(bad, f'{kind}: random damage (seed {SEED}): {worst}')
 

@@ -35,6 +35,7 @@ CORPUS_SEEDS = [int(x) for x in os.environ.get('MODELFS_CORPUS_SEEDS', '1,2,3,4,
 MEMBERS_PART = '\n# Models of several files\n'                         # the part that members.py holds
 DISC_PART = '\n# Files of a disc\n'                                # the part that media.py holds
 PLAIN_PART = '\n# Plain files of a folder\n'                        # the part of docs/calls.md that posix.py holds
+READERS = ('assimp', 'blender', 'node', 'pngcheck')                   # of what is written here, and slow
 SHOWN = 6                                                           # details printed for one failed check
 
 
@@ -228,8 +229,8 @@ def need(*programs):
     for p in programs:
         if not shutil.which(p):
             raise Skip(p + ' is not installed')
-        if p == 'blender' and SANITIZERS:
-            raise Skip('Blender is slow, and what it writes is read without the sanitizers')
+        if p in READERS and SANITIZERS:
+            raise Skip(p + ' reads the same files without the sanitizers')
 
 
 # ---------------------------------------------------------------- mounting

@@ -176,7 +176,7 @@ def corpus(t):
 
 # ---------------------------------------------------------------- with writers
 
-WRITE_SECONDS = 60 if 'tsan' in lib.SANITIZERS or os.environ.get('MODELFS_LONG') == '1' else 15
+WRITE_SECONDS = 60 if os.environ.get('MODELFS_LONG') == '1' else 30 if 'tsan' in lib.SANITIZERS else 15
 
 
 class Work(threading.Thread):
