@@ -479,8 +479,8 @@ static void test_no_scale(void **state)
 
 	(void)state;
 	OPEN(&k, mhfu);
-	refused(&k, parts, wish, 1, "animation \"clip_000\", bone b1: it is scaled, and Freedom Unite crashes on channels "
-		"that scale");
+	refused(&k, parts, wish, 1, "animation \"clip_000\", bone b1: it is scaled, and Freedom Unite crashes on "
+		"channels that scale");
 }
 
 int main(void)

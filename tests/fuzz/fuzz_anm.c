@@ -98,7 +98,8 @@ static bool is_sound(struct editing *k)
 	return is;
 }
 
-static void put_twice(struct object *o, const struct geo_skeleton *s, struct geo_wish w, const struct geo_timing *timing)
+static void put_twice(struct object *o, const struct geo_skeleton *s, struct geo_wish w,
+		      const struct geo_timing *timing)
 {
 	struct editing k = { .around = { .resize = resize } };
 	bool sound;

@@ -212,7 +212,7 @@ void models_pak(struct buf *out)
 	models_quartet(part);
 	models_mod3(&model);
 	models_tex(&picture);
-	build_pak(out, &(struct build_pak){ BUILD_PAK_LAST, .align = 16, .gap = 100 }, (const struct build_file_in_pak[]){
+	build_pak(out, &(struct build_pak){ .align = 16, .gap = 100 }, (const struct build_file_in_pak[]){
 		{ "x.mlp", part[0].p, part[0].len }, { "x.mmp", part[1].p, part[1].len },
 		{ "x.mgp", part[2].p, part[2].len }, { "pl/body.mod3", model.p, model.len },
 		{ "pl/body.tex", picture.p, picture.len } }, 5);
