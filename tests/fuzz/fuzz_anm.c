@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "build.h"
+#include "editing.h"
 #include "export.h"
 #include "fuzz.h"
-#include "plan.h"
 
 #define BONES 6u
 #define CLIPS 16u
@@ -47,33 +47,6 @@ static void wander(const struct geo_wish *w, uint32_t joint, double seconds, str
 	geo_turn_of(angle, out->turn);
 }
 
-/* A pack that is edited: over a plan, as long as it likes to be. */
-struct editing { struct surroundings around; struct plan plan; struct source *root; };       /* around: first */
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-static void renew(struct editing *k)
-{
-	src_put(k->root);
-	k->root = src_overlay(&k->plan);
-	must(k->root);
-}
-
-static int resize(const struct surroundings *s, unsigned part, uint64_t size, struct source **out, struct err *e)
-{
-	struct editing *k = (struct editing *)(uintptr_t)s;
-
-	(void)e;
-	must(!part && !plan_resize(&k->plan, size));
-	renew(k);
-	*out = src_ref(k->root);
-	return 0;
-}
-
 static int put(struct editing *k, const struct geo_skeleton *s, struct geo_wish *w, const struct geo_timing *timing)
 {
 	struct object *o;
@@ -101,7 +74,7 @@ static bool is_sound(struct editing *k)
 static void put_twice(struct object *o, const struct geo_skeleton *s, struct geo_wish w,
 		      const struct geo_timing *timing)
 {
-	struct editing k = { .around = { .resize = resize } };
+	struct editing k = { .around = { .resize = editing_resize } };
 	bool sound;
 	uint8_t *was, *now;
 	size_t size;

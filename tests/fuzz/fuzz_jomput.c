@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "build_jom.h"
+#include "editing.h"
 #include "export.h"
 #include "fuzz.h"
-#include "plan.h"
 
 extern const struct format fmt_jom;
 
@@ -21,38 +21,6 @@ static const struct target { enum { OBJ, YAML, PICTURE, CLIP } what; unsigned ki
 	{ YAML, DOC_SKELETON, 0 }, { YAML, DOC_CLIP, 0 },
 	{ PICTURE, 0, 0 }, { PICTURE, 0, 1 }, { CLIP, 0, 0 },
 };
-
-/* A model that is edited: over a plan, as long as it likes to be. first: as it was. */
-struct editing { struct surroundings around; struct plan plan; struct source *root, *first; };       /* around: first */
-
-static struct editing *editing_of(const struct surroundings *s)
-{
-	return (struct editing *)(uintptr_t)s;
-}
-
-static void must(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-static void renew(struct editing *k)
-{
-	src_put(k->root);
-	k->root = src_overlay(&k->plan);
-	must(k->root);
-}
-
-static int resize(const struct surroundings *s, unsigned part, uint64_t size, struct source **out, struct err *e)
-{
-	struct editing *k = editing_of(s);
-
-	(void)e;
-	must(!part && !plan_resize(&k->plan, size));
-	renew(k);
-	*out = src_ref(k->root);
-	return 0;
-}
 
 static struct object *open_model(struct editing *k)
 {
@@ -156,7 +124,7 @@ static int write_clip(struct editing *k, const struct target *t, const uint8_t *
 	int rc;
 
 	must(!fmt_jom.model->skeleton(o, &s, a, e) && !geo_settle(&s, a, e));
-	must(!object_open(&fmt_jom, k->first, NULL, &before, NULL));
+	must(!object_open(&fmt_jom, k->plan.base, NULL, &before, NULL));
 	must(!fmt_jom.model->clip(before, t->index, &s, &m.clip, a, e) && m.clip.ntracks == s.n);
 	rc = fmt_jom.model->clips_put(o, &s, &w, 1, &timing, e);
 	must(w.taken);
@@ -229,7 +197,7 @@ static void check(struct editing *k, const struct target *t, const uint8_t *p, s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct editing k = { .around = { .resize = resize } };
+	struct editing k = { .around = { .resize = editing_resize } };
 	struct source *memory;
 	struct buf b = { 0 };
 
@@ -238,7 +206,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	build_jom_hut(&b);
 	memory = src_memory(b.p, b.len);
 	must(memory);
-	k.first = memory;
 	plan_init(&k.plan, memory);
 	renew(&k);
 	if (!write_it(&k, &targets[data[0] % ARRAY_LEN(targets)], data + 1, size - 1, false))
