@@ -14,9 +14,8 @@
 #include "bytes.h"
 #include "cue.h"
 #include "export.h"
+#include "listed.h"
 #include "opened.h"
-
-extern const struct format fmt_iso9660;
 
 #define NODES 8
 
@@ -47,44 +46,6 @@ static void make(struct disc *d)
 	memcpy(d->v, plain, sizeof plain);
 	d->how = (struct build_iso){ .system_id = "TEST SYSTEM", .volume_id = "DISC \"1\"" };
 	build_iso(&d->b, &d->how, d->v, NODES);
-}
-
-static struct entries listed(struct object *o)
-{
-	struct entries v = { 0 };
-	struct err e = { 0 };
-
-	if (fmt_iso9660.container->list(o, &v, &e))
-		fail_msg("%s", e.text);
-	return v;
-}
-
-static uint32_t find(struct object *o, const char *name)
-{
-	struct entries v = listed(o);
-
-	for (uint32_t i = 0; i < v.n; i++)
-		if (!strcmp(v.name[i], name))
-			return i;
-	fail_msg("%s is not there", name);
-	return 0;
-}
-
-static void holds(struct object *o, const char *name, const void *p, size_t n)
-{
-	struct entries v = listed(o);
-	uint32_t i = find(o, name);
-	struct source *src = entry_source(o->src, &fmt_iso9660, &v.v[i]);
-	char *got = malloc(n + 1);
-
-	assert_non_null(src);
-	assert_non_null(got);
-	assert_int_equal(v.v[i].size, n);
-	assert_int_equal(src->size, n);
-	assert_int_equal(src_pread(src, got, n, 0), 0);
-	assert_memory_equal(got, p, n);
-	src_put(src);
-	free(got);
 }
 
 /* Listed with its size, of which no byte can be read. */

@@ -13,8 +13,7 @@
 #include "build_media.h"
 #include "bytes.h"
 #include "edited.h"
-
-extern const struct format fmt_iso9660;
+#include "listed.h"
 
 enum { FIRST, FULL, SHARED, LINK, EMPTY, MULTI, XAR, INTER, AUDIO, DIR, INNER, NODES };
 
@@ -53,40 +52,6 @@ static void begin(struct edited *k, struct disc *d)
 {
 	edited_open(k, &fmt_iso9660, d->b.p, d->b.len, d->b.len);
 	buf_free(&d->b);
-}
-
-static struct entries listed(struct object *o)
-{
-	struct entries v = { 0 };
-	struct err e = { 0 };
-
-	if (fmt_iso9660.container->list(o, &v, &e))
-		fail_msg("%s", e.text);
-	return v;
-}
-
-static uint32_t find(struct object *o, const char *name)
-{
-	struct entries v = listed(o);
-
-	for (uint32_t i = 0; i < v.n; i++)
-		if (!strcmp(v.name[i], name))
-			return i;
-	fail_msg("%s is not there", name);
-	return 0;
-}
-
-static void holds(struct object *o, const char *name, const void *p, size_t n)
-{
-	struct entries v = listed(o);
-	struct source *src = entry_source(o->src, &fmt_iso9660, &v.v[find(o, name)]);
-	uint8_t got[4 * SECTOR];
-
-	assert_non_null(src);
-	assert_int_equal(src->size, n);
-	assert_int_equal(src_pread(src, got, n, 0), 0);
-	assert_memory_equal(got, p, n);
-	src_put(src);
 }
 
 /* With zeros where it is longer than its contents were. */
