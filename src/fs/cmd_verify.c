@@ -193,6 +193,6 @@ static int run_demo(const struct command *self, int argc, char **argv)
 
 const struct command cmd_demo = {
 	"demo", "FILE",
-	"Writes a small, valid, encrypted DATA.BIN of our own models to FILE, which must not exist yet. If FILE ends in\n"
-	".iso, a disc that has it.", run_demo
+	"Writes a small, valid archive of our own models to FILE, which must not exist yet: an encrypted DATA.BIN, or what\n"
+	"the extension of FILE says.", run_demo
 };
