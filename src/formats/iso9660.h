@@ -164,9 +164,7 @@ size_t iso_trimmed(const char *p, size_t n);   /* bytes of an identifier without
 
 /* ---- names (iso_names.c) ---- */
 
-/* The n bytes of a stored name as they are shown, in `to`, which has room for n + 3. */
-void iso_name_show(const uint8_t *p, unsigned n, char *to);
-/* The same as it can stand in a message. */
+/* A stored name as it is shown and can stand in a message. */
 struct path_text iso_name_text(const struct iso_tree *t, const struct iso_item *v);
 /* iso->name[k] of the items item[k], of which there are iso->n. */
 int iso_names(struct iso *iso, const struct iso_tree *t, const uint32_t *item, struct arena *a, struct err *e);

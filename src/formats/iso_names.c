@@ -23,7 +23,8 @@ static bool is_safe(uint8_t c)
 	return c >= ' ' && c != 0x7f && c != '/';
 }
 
-void iso_name_show(const uint8_t *p, unsigned n, char *to)
+/* The n bytes of a stored name as they are shown, in `to`, which has room for n + 3. */
+static void show_name(const uint8_t *p, unsigned n, char *to)
 {
 	unsigned k = cut_version(p, n);
 
@@ -41,7 +42,7 @@ struct path_text iso_name_text(const struct iso_tree *t, const struct iso_item *
 {
 	char name[256 + 2];
 
-	iso_name_show(iso_stored_name(t, v), v->name_length, name);
+	show_name(iso_stored_name(t, v), v->name_length, name);
 	return path_text(name, '/');
 }
 
@@ -98,7 +99,7 @@ static int show_all(struct naming *k, struct err *e)
 		const struct iso_item *v = &k->t->v[k->item[i]];
 		char *s;
 
-		iso_name_show(iso_stored_name(k->t, v), v->name_length, name);
+		show_name(iso_stored_name(k->t, v), v->name_length, name);
 		s = arena_alloc(k->a, strlen(name) + 1, 1);
 		if (!s)
 			return err_nomem(e);

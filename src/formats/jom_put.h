@@ -94,8 +94,7 @@ struct jom_text {
 int jom_text_read(const struct jom_model *m, uint32_t mesh, const struct geo_put *put, struct jom_text *out,
 		  struct arena *a, struct err *e);
 
-/* Whether the stored number could have been printed as that one. */
-bool jom_stays(struct geo_number given, int32_t stored);
+/* Whether each stored number could have been printed as that one. */
 bool jom_all_stay(const struct geo_number given[3], const int32_t stored[3]);
 /* A given number in the place of a stored one, which stays where it can; else the nearest to it, half away from zero.
  * EINVAL: "line 3: 40000.0 is outside -32768..32767.99998". */

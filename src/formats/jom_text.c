@@ -20,7 +20,7 @@ static bool nearest(double v, int32_t *out)
 	return true;
 }
 
-bool jom_stays(struct geo_number given, int32_t stored)
+static bool stays(struct geo_number given, int32_t stored)
 {
 	double shown = stored / 65536.0, off = fabs(given.v - shown);
 	int32_t k;
@@ -33,7 +33,7 @@ bool jom_stays(struct geo_number given, int32_t stored)
 
 bool jom_all_stay(const struct geo_number given[3], const int32_t stored[3])
 {
-	return jom_stays(given[0], stored[0]) && jom_stays(given[1], stored[1]) && jom_stays(given[2], stored[2]);
+	return stays(given[0], stored[0]) && stays(given[1], stored[1]) && stays(given[2], stored[2]);
 }
 
 static int outside(double v, unsigned line, struct err *e)
@@ -48,7 +48,7 @@ static int take(const struct geo_number given[3], int32_t stored[3], bool keeps,
 		struct err *e)
 {
 	for (unsigned k = 0; k < 3; k++) {
-		if (keeps && jom_stays(given[k], stored[k]))
+		if (keeps && stays(given[k], stored[k]))
 			continue;
 		if (!nearest(given[k].v, &stored[k]))
 			return outside(turned && k ? -given[k].v : given[k].v, line, e);

@@ -154,7 +154,8 @@ int unit_member(struct tree *t, const struct unit *u, unsigned k, struct unit **
 	return t->folder ? folder_member(t, u, k, out, e) : find_file(t, u, k, out, e);
 }
 
-bool unit_is_handed(const struct unit *u)
+/* Whether its container knows its members. */
+static bool is_handed(const struct unit *u)
 {
 	return !tree_is_file(u->tree, u) && unit_at(u->tree, u->parent)->handed;
 }
@@ -164,7 +165,7 @@ struct source *unit_member_source(const struct unit *u, unsigned k, struct err *
 	struct unit *found;
 	int rc;
 
-	if (unit_is_handed(u))
+	if (is_handed(u))
 		return handed(unit_at(u->tree, u->parent), u->index, k, e);
 	rc = unit_member(u->tree, u, k, &found, e);
 	return rc ? NULL : src_ref(found->src);
@@ -174,7 +175,7 @@ void unit_find_members(struct tree *t, struct unit *u)
 {
 	for (unsigned k = 0; k < u->format->nmembers; k++) {
 		struct unit *found;
-		bool is = !unit_is_handed(u) && !unit_member(t, u, k, &found, NULL);
+		bool is = !is_handed(u) && !unit_member(t, u, k, &found, NULL);
 
 		u->member[k] = is ? found->id : 0;
 	}

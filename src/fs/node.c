@@ -468,7 +468,8 @@ static uint32_t item_lies_in(const struct unit *u, uint32_t item)
 	return folder ? DIR_FOLDER + folder : LEAF_TOP;
 }
 
-uint32_t node_lies_in(struct tree *t, struct node n)
+/* The directory of its unit that a node lies in; of a unit's own directory the parent's. */
+static uint32_t lies_in(struct tree *t, struct node n)
 {
 	const struct leaf *l = node_leaf(n);
 
@@ -498,7 +499,7 @@ struct node node_parent(struct tree *t, struct node n)
 		return parent_in_folder(t, n);
 	if (!n.local && !n.scratch && tree_is_file(t, n.unit))
 		return (struct node){ .unit = unit_at(t, n.unit->parent) };
-	return dir_node(n.local || n.scratch ? n.unit : unit_at(t, n.unit->parent), node_lies_in(t, n));
+	return dir_node(n.local || n.scratch ? n.unit : unit_at(t, n.unit->parent), lies_in(t, n));
 }
 
 /* ---- attributes ---- */
@@ -524,7 +525,7 @@ static uint64_t node_ino(struct tree *t, struct node n)
 	if (!n.local && !n.scratch)
 		return t->folder && tree_is_file(t, u) ? folder_seen(t, u)->ino : u->id ? u->hash : 1;
 	own_name(t, n, name);
-	return hash_name(dir_hash(u, node_lies_in(t, n)), name);
+	return hash_name(dir_hash(u, lies_in(t, n)), name);
 }
 
 /* The size of a file that shows bytes of the archive; 0 when they cannot be had. */
@@ -757,7 +758,7 @@ void node_path(struct tree *t, struct node n, struct buf *out)
 		own_name(t, n, name);
 	}
 	node_path(t, (struct node){ .unit = u }, out);
-	add_dir(u, node_lies_in(t, n), out);
+	add_dir(u, lies_in(t, n), out);
 	add_name(out, name);
 }
 

@@ -469,7 +469,8 @@ bool unit_has_note(struct tree *t, struct unit *u, const char *text)
 
 /* ---- filling ---- */
 
-void unit_keep_finding(struct unit *u, const struct object *o)
+/* What the unit's object found by searching is where the next one begins. While nobody else looks at the unit. */
+static void keep_finding(struct unit *u, const struct object *o)
 {
 	finding_put(u->around.finding);
 	u->around.finding = finding_ref(o->finding);
@@ -487,7 +488,7 @@ static int fill(struct tree *t, struct unit *u, struct err *e)
 		rc = object_open(u->format, u->src, &u->around, &o, e);
 	if (rc)
 		return rc;
-	unit_keep_finding(u, o);
+	keep_finding(u, o);
 	if (u->format->container)
 		rc = kid_list(t, u, o, e);
 	u->variant = o->variant;

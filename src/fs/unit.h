@@ -311,8 +311,6 @@ bool unit_is_fixed(const struct tree *t, const struct unit *u, const char **why)
 void unit_drop_medium(struct unit *u);
 
 /* unit.c */
-/* What the unit's object found by searching is where the next one begins. While nobody else looks at the unit. */
-void unit_keep_finding(struct unit *u, const struct object *o);
 /* Chooses the companions of all models of a container that have units. With the lock held, or `state` exclusively. */
 void unit_choose_mates(struct tree *t, struct unit *u);
 /* The companions of a model that is a file of a folder: they lie beside it. */
@@ -349,7 +347,6 @@ struct unit *unit_of_leaf(struct tree *t, struct unit *u, const struct leaf *l, 
 /* kin.c */
 /* Member k of a unit's entry; -ENOENT. Those that the container knows have no units. */
 int unit_member(struct tree *t, const struct unit *u, unsigned k, struct unit **out, struct err *e);
-bool unit_is_handed(const struct unit *u);     /* its container knows its members */
 /* A member v that a container of format f knows; one reference, NULL: there is none, or e says what failed. */
 struct source *handed_source(struct source *in, const struct format *f, const struct entry *v, struct err *e);
 /* Its bytes; one reference, NULL: there is none, or e says what failed. */
@@ -372,8 +369,6 @@ int kid_refused(struct tree *t, struct unit *u, uint32_t i, const struct format 
 int64_t kid_time_get(struct tree *t, const struct unit *u, uint32_t kid);
 void kid_time_set(struct tree *t, const struct unit *u, uint32_t kid, int64_t time);
 bool node_is_dir(struct node n);
-/* The directory of its unit that a node lies in; of a unit's own directory the parent's. */
-uint32_t node_lies_in(struct tree *t, struct node n);
 
 /* tree.c */
 static inline struct tree_file *tree_file(const struct tree *t, unsigned i)
